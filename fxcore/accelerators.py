@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -26,6 +26,9 @@ _PLAIN = frozenset({torch.Tensor, torch.nn.Parameter, torch.Size, torch.dtype, f
 class OnCpu(TorchFunctionMode):
     """A mode in which torch functions use the CPU instead of an accelerator, except in calls that a trace records."""
 
+    redirections: ClassVar[int] = 0
+    """How many calls and arguments the modes of this process have redirected so far."""
+
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -33,8 +36,10 @@ class OnCpu(TorchFunctionMode):
         if types and not all(issubclass(kind, torch.Tensor) for kind in types):
             return function(*args, **keywords)
         if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
+            OnCpu.redirections += 1
             return args[0]
         if function is torch.device and is_accelerator([*args, *keywords.values()][0], number=True):
+            OnCpu.redirections += 1
             return torch.device("cpu")
         return self.call(function, args, keywords)
 
@@ -66,6 +71,10 @@ def may_use_accelerator(text: str) -> bool:
 
 
 def _on_cpu(value: Any, *, number: bool) -> Any:
+    redirected = value
     if is_accelerator(value, number=number):
-        return "cpu"
-    return _TYPE.sub(r"torch.\1", value) if isinstance(value, str) else value
+        redirected = "cpu"
+    elif isinstance(value, str):
+        redirected = _TYPE.sub(r"torch.\1", value)
+    OnCpu.redirections += redirected is not value
+    return redirected

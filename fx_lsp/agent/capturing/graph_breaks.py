@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from traceback import FrameSummary
 from typing import Any
 
@@ -33,18 +34,21 @@ MOST_TURNS = 50
 
 
 def graph_breaks(
-    build: Callable[[], Callable[..., Any]], given: Input, tell: Callable[[Sequence[Failure]], None]
+    build: Callable[[], Callable[..., Any]],
+    given: Input,
+    tell: Callable[[Sequence[Failure]], None],
+    within: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> None:
     """``tell`` the breaks in runs with ``given``, in the order in which torch meets them, whenever there is one more.
 
     ``build`` makes the program, which is modified by a run. It and ``given`` have real tensors. An error that the
-    program raises ends a run.
+    program raises ends a run. Each run is made ``within`` a context.
 
     The first run breaks the graph wherever it has to. Behind a break the graph begins anew, with numbers and sizes that
     are known. So another run avoids breaks: it leaves out what prints and logs, which would break a whole ``with``
     block, and where it needs a number that depends on data, it assumes one and goes on.
     """
-    found = _Breaks(tell)
+    found = _Breaks(tell, within)
     with as_in_one_graph(), breaking_at_operators(), keeping_lines():
         with resuming_in_loops():
             ended = found.run(build(), given)
@@ -59,8 +63,11 @@ def graph_breaks(
 class _Breaks:
     """The graph breaks of several runs of one program."""
 
-    def __init__(self, tell: Callable[[Sequence[Failure]], None]) -> None:
+    def __init__(
+        self, tell: Callable[[Sequence[Failure]], None], within: Callable[[], AbstractContextManager[None]]
+    ) -> None:
         self._tell = tell
+        self._within = within
         self._found: dict[Span, Failure] = {}
         self._lines: dict[Span, Failure] = {}
         """The breaks of which only the line is known."""
@@ -79,7 +86,7 @@ class _Breaks:
         torch.compiler.reset()
         self._counts.clear()
         try:
-            with watching_graph_breaks(self._seen):
+            with watching_graph_breaks(self._seen), self._within():
                 torch.compile(root, backend="eager")(*given.args, **given.kwargs)
         except Exception as error:
             if is_out_of_memory(error):

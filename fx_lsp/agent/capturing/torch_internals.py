@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 import torch.fx.experimental.proxy_tensor
+from torch import overrides
 from torch._dynamo import bytecode_transformation, config
 from torch._dynamo import utils as _dynamo_utils
 from torch._dynamo.exc import RecompileError, Unsupported, UserError
@@ -37,6 +38,7 @@ Recompiled = RecompileError
 """Raised where `refusing_to_recompile` is in effect."""
 
 _sympy: Any = vars(symbolic_shapes)["sympy"]
+_overrides: Any = overrides
 
 _NO_KERNEL = ("no fake impl registered", "no fake kernel", "fake kernel")
 _NO_PYTREE = "in output, which is not a known type"
@@ -184,6 +186,31 @@ def resuming_in_loops() -> Iterator[None]:
         yield
     finally:
         setattr(InstructionTranslatorBase, name, original)
+
+
+def has_function_mode(kind: type) -> bool:
+    """Whether calls of torch's functions go through a mode of this class."""
+    modes = map(torch._C._get_function_stack_at, range(torch._C._len_torch_function_stack()))
+    return any(isinstance(mode, kind) for mode in modes)
+
+
+@contextlib.contextmanager
+def without_function_modes(kind: type) -> Iterator[None]:
+    """Within the block, calls of torch's functions go through no mode of this class.
+
+    ``torch.compile`` follows the code of modes as if it were the program's.
+    """
+    modes = [_overrides._pop_mode() for _ in range(torch._C._len_torch_function_stack())][::-1]
+    others = [mode for mode in modes if not isinstance(mode, kind)]
+    for mode in others:
+        _overrides._push_mode(mode)
+    try:
+        yield
+    finally:
+        for _ in others:
+            _overrides._pop_mode()
+        for mode in modes:
+            _overrides._push_mode(mode)
 
 
 _MOST_UNITS = 8

@@ -8,6 +8,7 @@ involved are changed one after another; a change is kept only if the program get
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from fx_lsp.agent.inventing.called_attributes import called_values
 from fx_lsp.agent.inventing.change import Change, is_choice
 from fx_lsp.agent.inventing.error_values import makes_tensor, mentions, positions_of
 from fx_lsp.agent.inventing.invented_values import InventedModule, Misused, TooLarge
+from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.missing_uses import forget_uses
 
@@ -106,6 +108,10 @@ def invent_arguments(
     names, if it gets further with that.
     """
     plan = ArgumentPlan(cls, namespace, on_meta, files=files)
+    if PLANS.follow(plan):
+        with contextlib.suppress(Exception):  # a model of another size may need other arguments
+            return _built(plan)
+        plan = ArgumentPlan(cls, namespace, on_meta, files=files)
     search = _ArgumentSearch(plan, traced)
     end = search.run()
     modules = 0  # the first search's modules don't count: it may have created thousands in vain
@@ -119,12 +125,18 @@ def invent_arguments(
         modules = search.modules
     if not end.is_built:
         raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from end.error
-    forget_uses()  # with other arguments, the program may have used what is missing
+    PLANS.keep(plan)
     try:
-        has_tensors = any(kind.name == "tensor" for kind in plan.kinds.values())
-        return InventedRoot(plan.build(probing=False), plan.shown(), has_tensors)
+        return _built(plan)
     except Exception as raised:
         raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from raised
+
+
+def _built(plan: ArgumentPlan) -> InventedRoot:
+    """What a plan's arguments build. Raises what the program raises."""
+    forget_uses()  # with other arguments, the program may have used what is missing
+    has_tensors = any(kind.name == "tensor" for kind in plan.kinds.values())
+    return InventedRoot(plan.build(probing=False), plan.shown(), has_tensors)
 
 
 def _names_in(paths: Iterable[str]) -> set[str]:

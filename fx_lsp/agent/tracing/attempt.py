@@ -13,6 +13,7 @@ from types import FrameType
 from fx_lsp.agent.building.build import Built, build_target
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.package_imports import PackageImports
+from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.messages import Capture, Failure, Heartbeat, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.limits import (
@@ -126,6 +127,7 @@ def _capture(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -
     """Capture one target by another means than a trace, and emit the report; parts of targets are not captured."""
     if attempt.parts:
         return
+    PLANS.switch_on()
     run = CaptureRun(request, attempt.target, file)
 
     def timed_out(frame: FrameType | None) -> None:

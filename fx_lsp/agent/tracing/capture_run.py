@@ -29,6 +29,7 @@ from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.graph_details import inputs_for, parameter_count
 from fx_lsp.agent.tracing.trace_target import LONGEST_CODE, ImportedFile, InconclusiveOnMeta, TargetRun
+from fxcore.accelerators import OnCpu
 
 if TYPE_CHECKING:
     from fx_lsp.agent.capturing.captures import Captured
@@ -58,6 +59,8 @@ class CaptureRun(TargetRun):
         """The capture that was reported, if it worked."""
         self._met_too_large = False
         """Whether a guessed input took more memory than the limit allows."""
+        self._asks_for_accelerator = False
+        """Whether the program's calls ask for an accelerator."""
         self.reached_end = False
         """Whether `further` has followed the program to its end, so that there is no other failure behind those found.
         After a graph break, it never does for certain: torch may leave the rest of a function uncompiled."""
@@ -102,7 +105,8 @@ class CaptureRun(TargetRun):
         root, given = self._fresh(self._given)
         with silence():
             if self._capture == "compile":
-                return dataclasses.replace(first, notices=recompilation(root, given))
+                with self._compiling():
+                    return dataclasses.replace(first, notices=recompilation(root, given))
             of_two = with_batch_of_two(self._given)
             if of_two is not self._given and (of_two is None or not self._accepts(of_two)):
                 return first  # its example has no batch, or is a single item that can't become one
@@ -121,7 +125,7 @@ class CaptureRun(TargetRun):
         from fx_lsp.agent.capturing.captures import with_first
         from fx_lsp.agent.capturing.further_export_failures import failures_of_export
         from fx_lsp.agent.capturing.graph_breaks import graph_breaks
-        from fx_lsp.agent.capturing.torch_internals import silence
+        from fx_lsp.agent.capturing.torch_internals import has_function_mode, silence
 
         def found(failures: Sequence[Failure]) -> None:
             tell(dataclasses.replace(first, failures=with_first(first.failures[0], failures)))
@@ -131,7 +135,10 @@ class CaptureRun(TargetRun):
             if self._capture == "export":
                 self.reached_end = failures_of_export(partial(self._fresh, self._given), found)
             else:
-                graph_breaks(lambda: self._build(on_meta=False).root, self._given, found)
+                self._on_meta = False
+                if has_function_mode(OnCpu) and not self._asks_for_accelerator:
+                    self._asks_for_accelerator = self._is_redirected(self._given)
+                graph_breaks(lambda: self._build(on_meta=False).root, self._given, found, self._compiling)
 
     def _fresh(self, given: Input) -> tuple[Callable[..., Any], Input]:
         """A new build of the program, and ``given``, both fake if the capture was made with fake weights."""
@@ -187,12 +194,43 @@ class CaptureRun(TargetRun):
         return self._reported(fresh, given, captured)
 
     def _captured(self, root: Callable[..., Any], given: Input) -> Captured:
+        from fx_lsp.agent.capturing.torch_internals import has_function_mode
+
+        if self._capture != "compile" or not has_function_mode(OnCpu):
+            return self._captured_now(root, given)
+        self._asks_for_accelerator = self._is_redirected(given)
+        captured = self._captured_now(self._build(self._on_meta).root, given)
+        if not self._asks_for_accelerator and _meets_accelerator(captured):
+            self._asks_for_accelerator = True
+            captured = self._captured_now(self._build(self._on_meta).root, given)
+        return captured
+
+    def _captured_now(self, root: Callable[..., Any], given: Input) -> Captured:
         from fx_lsp.agent.capturing.torch_internals import silence
 
         seed()
         faked = self._fake(root)[1]
-        with silence():
+        with silence(), self._compiling():
             return _capture_function(self._capture)(root, faked(given))
+
+    def _compiling(self) -> AbstractContextManager[None]:
+        """The context in which to compile: accelerators are redirected only if the program asks for one."""
+        from fx_lsp.agent.capturing.torch_internals import without_function_modes
+
+        is_needed = self._capture != "compile" or self._asks_for_accelerator
+        return nullcontext() if is_needed else without_function_modes(OnCpu)
+
+    def _is_redirected(self, given: Input) -> bool:
+        """Whether a call of the program with ``given`` asks for an accelerator, or fails before it could.
+
+        With fake weights, a call ends where it needs values: what follows may ask for an accelerator after all.
+        """
+        root = self._build(self._on_meta).root
+        mode, faked = self._fake(root)
+        before = OnCpu.redirections
+        with mode:
+            error = _error_of_call(root, faked(given))
+        return OnCpu.redirections > before or (error is not None and not _needs_values(error))
 
     def _accepted_guess(self, built: Built, fixed: Mapping[str, Any]) -> Input | None:
         """The likeliest input that the program accepts; raises `InconclusiveOnMeta` if only real weights can tell."""
@@ -258,7 +296,7 @@ class CaptureRun(TargetRun):
     def _reported(self, built: Built, given: Input, captured: Captured) -> Report:
         bound = inspect.signature(forward_of(built.root)).bind(*given.args, **given.kwargs)
         self._inputs, self._given = described(bound), given
-        if captured.failures and _MEETS_ACCELERATOR.search(captured.failures[0].error):
+        if _meets_accelerator(captured):
             return self.report("unchecked", reason=f"{_NAMES[self._capture]} met an accelerator, which fx-lsp hides")
         outcome: Outcome = "failed" if captured.failures else "traced"
         self._captured_graph = captured if outcome == "traced" else None
@@ -279,6 +317,12 @@ class CaptureRun(TargetRun):
 _MEETS_ACCELERATOR = re.compile(r"\bCUDA\b|device='(cuda|mps|xpu)\b")
 """In the errors that torch raises only where an accelerator is missing or hidden. Code for accelerators is redirected
 to the CPU, but in torch 2.11, torch.compile does not follow that everywhere."""
+
+
+def _meets_accelerator(captured: Captured) -> bool:
+    """Whether a capture failed for lack of an accelerator."""
+    return bool(captured.failures) and _MEETS_ACCELERATOR.search(captured.failures[0].error) is not None
+
 
 _NAMES = {"export": "torch.export", "compile": "torch.compile"}
 

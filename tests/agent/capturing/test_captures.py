@@ -254,6 +254,31 @@ async def test_code_for_an_accelerator_runs_on_the_cpu(client: Client, capture: 
     assert (report.outcome, report.failures) == ("traced", ())
 
 
+COUNTING = """\
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls > 1:
+            print(x.tolist())
+        return self.linear(x)
+"""
+
+
+async def test_a_program_that_names_an_accelerator_was_never_called_either(client: Client) -> None:
+    file = client.write("counts.py", f"{HEAD}{COUNTING}\n\nDEVICE = 'cuda'\n")
+    report = (await client.trace(file, "Net()", capture="compile")).only
+    assert (report.outcome, report.failures) == ("traced", ())
+
+
+async def test_a_mode_that_redirects_nothing_does_not_change_what_torch_says(client: Client) -> None:
+    text = f"import numpy as np\n{HEAD}    size = np.prod([2, 3])\n    device = 'cuda'\n\n    def forward(self, x):\n"
+    lines = ["x = self.linear(x)", "if self.size > 0:", "    x = x * 2", "return x"]
+    file = client.write("numbers.py", text + "".join(f"        {line}\n" for line in lines))
+    report = (await client.trace(file, "Net()", capture="compile")).only
+    assert [(one.kind, text_at(one.chain[-1])) for one in report.failures] == [("graph-break", "self.size > 0")]
+
+
 async def test_a_lack_of_memory_is_no_limit_of_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     from fx_lsp.agent.capturing import export_capture
 
