@@ -27,6 +27,7 @@ from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.running.records import holds_record
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.traceback_steps import describe
+from fx_lsp.agent.tracing.doubtful_failures import MISSING_VALUE, is_about_stand_in
 from fx_lsp.agent.tracing.graph_details import inputs_for, parameter_count
 from fx_lsp.agent.tracing.trace_target import LONGEST_CODE, ImportedFile, InconclusiveOnMeta, TargetRun
 from fxcore.accelerators import OnCpu
@@ -298,6 +299,8 @@ class CaptureRun(TargetRun):
         self._inputs, self._given = described(bound), given
         if _meets_accelerator(captured):
             return self.report("unchecked", reason=f"{_NAMES[self._capture]} met an accelerator, which fx-lsp hides")
+        if captured.failures and is_about_stand_in(captured.failures[0].error):
+            return self.report("unchecked", reason=MISSING_VALUE)
         outcome: Outcome = "failed" if captured.failures else "traced"
         self._captured_graph = captured if outcome == "traced" else None
         report = self.report(outcome, *captured.failures, code=captured.code[:LONGEST_CODE])

@@ -40,6 +40,13 @@ from fxcore.failures import FailureKind, TraceFailure
 from fxcore.node import Node
 from fxcore.proxy import Proxy
 
+MISSING_VALUE = "it depends on a value from a missing package"
+
+
+def is_about_stand_in(message: str) -> bool:
+    """Whether an error names what stands in for a missing package: ``argument 'input' must be Tensor, not StandIn``."""
+    return StandIn.__name__ in message
+
 
 def missing_dependency(
     root: object = None, error: BaseException | None = None, *, building: bool = False
@@ -57,8 +64,8 @@ def missing_dependency(
     if name is None and star_imported and any(type(cause) is NameError for cause in causes(error)):
         name = next(iter(star_imported))  # which may define the name
     name = name or _handled(error, (*_VALUES, MissingModule, StandInBase) if building else _VALUES)
-    if name is None and any(StandIn.__name__ in str(cause) for cause in causes(error, stated=True)):
-        return "it depends on a value from a missing package"  # `log(): argument 'input' must be Tensor, not StandIn`
+    if name is None and any(is_about_stand_in(str(cause)) for cause in causes(error, stated=True)):
+        return MISSING_VALUE
     return None if name is None else f"it depends on `{name}`, which is missing"
 
 

@@ -228,6 +228,17 @@ async def test_an_object_that_stands_for_one_of_an_unknown_class_says_nothing(cl
     assert (report.outcome, report.reason) == ("unchecked", NO_OBJECTS)
 
 
+async def test_the_result_of_a_missing_function_says_nothing(client: Client) -> None:
+    operator = (
+        "class Op(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        return fx_lsp_missing.run(x.data)\n"
+    )
+    body = "        return Op.apply(self.linear(x))\n"
+    text = f"import fx_lsp_missing\n{HEAD}    def forward(self, x):\n{body}\n\n{operator}"
+    report = (await client.trace(client.write("missing.py", text), "Net()", capture="export")).only
+    assert (report.outcome, report.failures) == ("unchecked", ())
+
+
 async def test_a_guess_that_takes_too_much_memory_says_nothing_about_the_capture(client: Client) -> None:
     body = "        if x.sum() > 1e9:\n            return x\n        return x.new_ones(1 << 40).sum()\n"
     report = (
