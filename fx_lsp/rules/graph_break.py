@@ -28,8 +28,9 @@ RULE = Rule(
 it ends the graph, runs the instruction in Python, and begins another graph. With `fullgraph=True`, this is an error.
 What helps with a branch also helps here: `torch.where`, `torch.cond`, and `torch._check` for what always holds. If a
 condition only saves work, as in `if len(rows) == 0: continue`, remove it. A call that prints, logs or shows progress
-can be left out under `torch.compiler.is_compiling()`. For Python's random numbers and clock, for `str(x)`, and for
-exceptions that the program catches, there is no fix: move them out of what is compiled.
+can be left out under `torch.compiler.is_compiling()`. Compute numbers with `math`, not with NumPy, and leave out
+`torch.autograd.Variable`. For Python's random numbers and clock, for `str(x)`, and for exceptions that the program
+catches, there is no fix: move them out of what is compiled.
 
 The message has torch's own explanation and hint, and the number of a page about this kind of break, such as GB0059.
 
@@ -78,5 +79,6 @@ model(torch.ones(3, 4))
         "without_condition",
         "distribution_checks",
         "without_variable",
+        "math_functions",
     ),
 )

@@ -7,7 +7,7 @@ import pytest
 
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.documents.positions import LineIndex
-from fx_lsp.fixes import fake_kernel, register_output, tensor_item, tuple_output, without_numpy
+from fx_lsp.fixes import fake_kernel, math_functions, register_output, tensor_item, tuple_output, without_numpy
 from fx_lsp.fixes.editing.text_edits import applied
 
 CLASS = "import torch\nclass Out:\n    def __init__(self, a, b):\n        {}\n\ndef f(x):\n    return Out(x, x)\n"
@@ -105,3 +105,28 @@ def test_numpy_is_left_out(expression: str, new: str) -> None:
 )
 def test_a_number_is_read_from_the_tensor(expression: str, new: list[str]) -> None:
     assert fixed(tensor_item, f"y = {expression}\n", expression) == [f"y = {one}\n" for one in new]
+
+
+@pytest.mark.parametrize(
+    ("expression", "part", "new"),
+    [
+        (
+            "np.ceil(np.log(n)).astype('int').item()",
+            "np.ceil(np.log(n)).astype('int').item()",
+            "math.ceil(math.log(n))",
+        ),
+        ("3 * int(np.sqrt(n)) + n", "np.sqrt(n)", "3 * int(math.sqrt(n)) + n"),
+        ("np.floor(n / 2)", "np.floor(n / 2)", "float(math.floor(n / 2))"),
+        ("int(np.floor(n / 2))", "np.floor(n / 2)", "math.floor(n / 2)"),
+        ("f(np.prod(n).astype(np.int64))", "np.prod(n)", "f(int(math.prod(n)))"),
+    ],
+)
+def test_a_number_is_computed_without_numpy(expression: str, part: str, new: str) -> None:
+    text = f"import math\nimport numpy as np\n\ndef f(n):\n    return {expression}\n"
+    assert fixed(math_functions, text, part) == [text.replace(expression, new)]
+
+
+@pytest.mark.parametrize("expression", ["np.argsort(n)", "np.log(n, out=n)", "n.item()", "np.log(n).astype('f')"])
+def test_what_math_does_not_have_stays(expression: str) -> None:
+    text = f"import math\nimport numpy as np\n\ndef f(n):\n    return {expression}\n"
+    assert fixed(math_functions, text, expression) == []
