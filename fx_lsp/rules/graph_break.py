@@ -80,5 +80,6 @@ model(torch.ones(3, 4))
         "distribution_checks",
         "without_variable",
         "math_functions",
+        "tensor_index",
     ),
 )

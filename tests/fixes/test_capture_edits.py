@@ -4,10 +4,19 @@ import ast
 from types import ModuleType
 
 import pytest
+import torch
 
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.documents.positions import LineIndex
-from fx_lsp.fixes import fake_kernel, math_functions, register_output, tensor_item, tuple_output, without_numpy
+from fx_lsp.fixes import (
+    fake_kernel,
+    math_functions,
+    register_output,
+    tensor_index,
+    tensor_item,
+    tuple_output,
+    without_numpy,
+)
 from fx_lsp.fixes.editing.text_edits import applied
 
 CLASS = "import torch\nclass Out:\n    def __init__(self, a, b):\n        {}\n\ndef f(x):\n    return Out(x, x)\n"
@@ -130,3 +139,31 @@ def test_a_number_is_computed_without_numpy(expression: str, part: str, new: str
 def test_what_math_does_not_have_stays(expression: str) -> None:
     text = f"import math\nimport numpy as np\n\ndef f(n):\n    return {expression}\n"
     assert fixed(math_functions, text, expression) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "part", "new"),
+    [
+        ("return x[i]", "x[i]", "return x[i[None]][0]"),
+        ("return x[:, i + 1]", "x[:, i + 1]", "return x[:, (i + 1)[None]][:, 0]"),
+        ("return x[..., i, :]", "x[..., i, :]", "return x[..., i[None], :][..., 0, :]"),
+        ("x[:, i] = 0", "x[:, i]", "x[:, i[None]] = 0"),
+    ],
+)
+def test_an_index_gets_a_dimension(body: str, part: str, new: str) -> None:
+    text = f"def f(x, i):\n    {body}\n"
+    assert fixed(tensor_index, text, part) == [text.replace(body, new)]
+
+
+@pytest.mark.parametrize("body", ["x[i] = x", "x[i, 0] = 1", "y = x[:]", "y = x[i, i]", "x[i] += 1", "y = x[:, 1:]"])
+def test_other_indices_stay(body: str) -> None:
+    part = body.partition(" = ")[2 if body.startswith("y") else 0].removesuffix(" += 1")
+    assert fixed(tensor_index, f"def f(x, i):\n    {body}\n", part) == []
+
+
+def test_a_tensor_without_dimensions_is_indexed_alike() -> None:
+    x, i = torch.arange(24).view(2, 3, 4), torch.tensor(1)
+    assert torch.equal(x[i], x[i[None]][0])
+    assert torch.equal(x[:, i], x[:, i[None]][:, 0])
+    assert torch.equal(x[..., i, :], x[..., i[None], :][..., 0, :])
+    assert torch.equal(x[None, i], x[None, i[None]][:, 0])
