@@ -148,6 +148,11 @@ def test_what_math_does_not_have_stays(expression: str) -> None:
         ("return x[:, i + 1]", "x[:, i + 1]", "return x[:, (i + 1)[None]][:, 0]"),
         ("return x[..., i, :]", "x[..., i, :]", "return x[..., i[None], :][..., 0, :]"),
         ("x[:, i] = 0", "x[:, i]", "x[:, i[None]] = 0"),
+        (
+            "x[i] = 0; x[i] = x; return x[i], x[:, i], x[i + 1]",
+            "x[:, i]",
+            "x[i[None]] = 0; x[i] = x; return x[i[None]][0], x[:, i[None]][:, 0], x[i + 1]",
+        ),
     ],
 )
 def test_an_index_gets_a_dimension(body: str, part: str, new: str) -> None:
