@@ -8,14 +8,32 @@ from fx_lsp.rules import Rule, remark, subject
 _PART = re.compile(r"^ *(Explanation|Hint): (.+)$", re.MULTILINE)
 
 
+_FOR_TORCH = "file an issue"
+"""In the hints that are of no use to somebody who edits a model."""
+
+_EITHER = (
+    " This function is either a Python builtin (e.g. _warnings.warn) or a third-party C/C++ Python extension"
+    " (perhaps created with pybind)."
+)
+"""What torch says of every function that it can't follow."""
+
+_UNKNOWN = re.compile(r"Could not (extract specialized|guard on data-dependent)")
+"""What torch says where a number is needed, or a question asked, whose answer depends on data."""
+
+
 def message(failure: Failure, expression: str) -> str:
     """torch's explanation of a graph break and its first hint, with the number of the page about it."""
     if failure.kind == "compile-error":
         return f"{subject(expression)} makes torch.compile fail{remark(failure)}."
     parts: dict[str, str] = {}
     for name, text in _PART.findall(failure.error):
-        parts.setdefault(name, text.strip())
-    reason = " ".join(parts.values()) or failure.error.partition("\n")[0]
+        if name != "Hint" or _FOR_TORCH not in text:
+            parts.setdefault(name, text.strip())
+    reason = " ".join(parts.values()).replace(_EITHER, "") or failure.error.partition("\n")[0]
+    if "_LegacyVariableBase" in reason:
+        reason = "`torch.autograd.Variable` has not been needed since torch 0.4: use the tensor or `x.detach()`."
+    if not parts and _UNKNOWN.match(reason):
+        reason = "It needs the values in a tensor, which are not known while torch compiles."
     page = re.search(r"/gb(\d+)\.html", failure.error)
     return f"{subject(expression)} breaks the graph of torch.compile. {reason}{f' (GB{page[1]})' if page else ''}"
 
