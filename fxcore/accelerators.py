@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -26,9 +26,6 @@ _PLAIN = frozenset({torch.Tensor, torch.nn.Parameter, torch.Size, torch.dtype, f
 class OnCpu(TorchFunctionMode):
     """A mode in which torch functions use the CPU instead of an accelerator, except in calls that a trace records."""
 
-    redirections: ClassVar[int] = 0
-    """How many calls and arguments the modes of this process have redirected so far."""
-
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -36,10 +33,8 @@ class OnCpu(TorchFunctionMode):
         if types and not all(issubclass(kind, torch.Tensor) for kind in types):
             return function(*args, **keywords)
         if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
-            OnCpu.redirections += 1
             return args[0]
         if function is torch.device and is_accelerator([*args, *keywords.values()][0], number=True):
-            OnCpu.redirections += 1
             return torch.device("cpu")
         return self.call(function, args, keywords)
 
@@ -65,16 +60,27 @@ def is_accelerator(value: object, *, number: bool = False) -> bool:
     return isinstance(value, str | torch.device) and _DEVICE.fullmatch(str(value)) is not None
 
 
+def asks_for_accelerator(function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> bool:
+    """Whether `OnCpu` would redirect a call of a torch function."""
+    number = function in (torch.Tensor.to, torch.device)
+    return (
+        function in (torch.Tensor.cuda, torch.Tensor.pin_memory)
+        or keywords.get("pin_memory") is True
+        or any(_is_redirected(value, number=number) for value in args)
+        or any(_is_redirected(value, number=name == "device") for name, value in keywords.items())
+    )
+
+
+def _is_redirected(value: object, *, number: bool) -> bool:
+    return is_accelerator(value, number=number) or (isinstance(value, str) and _TYPE.search(value) is not None)
+
+
 def may_use_accelerator(text: str) -> bool:
     """Whether the program ``text`` names an accelerator, or moves something to a device given by its number."""
     return _SAID.search(text) is not None
 
 
 def _on_cpu(value: Any, *, number: bool) -> Any:
-    redirected = value
     if is_accelerator(value, number=number):
-        redirected = "cpu"
-    elif isinstance(value, str):
-        redirected = _TYPE.sub(r"torch.\1", value)
-    OnCpu.redirections += redirected is not value
-    return redirected
+        return "cpu"
+    return _TYPE.sub(r"torch.\1", value) if isinstance(value, str) else value

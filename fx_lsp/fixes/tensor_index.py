@@ -27,9 +27,18 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _index(node: ast.expr) -> ast.expr | None:
-    """The only part of an index that is no slice; None if there is none, or if ``node`` has no index."""
+    """The only part of an index that is no slice; None if there is none, or if it can't be a tensor."""
     found = [part for part in _parts(node) if not _is_slice(part)]
-    return found[0] if len(found) == 1 and not isinstance(found[0], (ast.Starred, ast.Constant)) else None
+    is_possible = len(found) == 1 and isinstance(found[0], _VALUES)
+    return found[0] if is_possible and not all(isinstance(leaf, ast.Constant) for leaf in _leaves(found[0])) else None
+
+
+_VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp)
+
+
+def _leaves(node: ast.expr) -> list[ast.expr]:
+    """The operands of the operations in ``node``."""
+    return [*_leaves(node.left), *_leaves(node.right)] if isinstance(node, ast.BinOp) else [node]
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:
@@ -46,10 +55,15 @@ def _is_name(node: ast.expr | None, name: str) -> bool:
 
 
 def _can_change(source: Source, node: ast.expr) -> bool:
-    """Whether ``node`` reads items, or sets them all to one constant."""
+    """Whether ``node`` sets items to one constant, or reads what nobody changes: it may be a view."""
     match source.statement(node):
         case ast.Assign(targets=[target], value=ast.Constant()) if target is node:
             return True
+    match source.parent(node):
+        case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()) if value is node:
+            return False
+        case ast.Attribute(attr=name) if name.endswith("_"):
+            return False
     return isinstance(getattr(node, "ctx", None), ast.Load)
 
 

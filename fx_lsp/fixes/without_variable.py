@@ -25,5 +25,5 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 def _detached(source: Source, value: ast.expr) -> str:
     match value:
         case ast.Attribute(attr="data") | ast.Call(func=ast.Attribute(attr="detach")):
-            return source.slice(value)
+            return source.operand(value)
     return f"{source.operand(value)}.detach()"

@@ -8,7 +8,7 @@ from fx_lsp.rules import Rule, remark, subject
 _PART = re.compile(r"^ *(Explanation|Hint): (.+)$", re.MULTILINE)
 
 
-_FOR_TORCH = "file an issue"
+_FOR_TORCH = re.compile(r"(file|report) an issue")
 """In the hints that are of no use to somebody who edits a model."""
 
 _EITHER = (
@@ -27,7 +27,7 @@ def message(failure: Failure, expression: str) -> str:
         return f"{subject(expression)} makes torch.compile fail{remark(failure)}."
     parts: dict[str, str] = {}
     for name, text in _PART.findall(failure.error):
-        if name != "Hint" or _FOR_TORCH not in text:
+        if name != "Hint" or not _FOR_TORCH.search(text):
             parts.setdefault(name, text.strip())
     reason = " ".join(parts.values()).replace(_EITHER, "") or failure.error.partition("\n")[0]
     if "_LegacyVariableBase" in reason:

@@ -127,7 +127,9 @@ def test_a_number_is_read_from_the_tensor(expression: str, new: list[str]) -> No
         ("3 * int(np.sqrt(n)) + n", "np.sqrt(n)", "3 * int(math.sqrt(n)) + n"),
         ("np.floor(n / 2)", "np.floor(n / 2)", "float(math.floor(n / 2))"),
         ("int(np.floor(n / 2))", "np.floor(n / 2)", "math.floor(n / 2)"),
-        ("f(np.prod(n).astype(np.int64))", "np.prod(n)", "f(int(math.prod(n)))"),
+        ("f(np.exp(n).astype(np.int64))", "np.exp(n)", "f(int(math.exp(n)))"),
+        ("int(np.ceil(np.log(n) / np.log(2)))", "np.log(n)", "math.ceil(math.log(n) / math.log(2))"),
+        ("np.log(f(np.log(n)))", "np.log(n)", "np.log(f(math.log(n)))"),
     ],
 )
 def test_a_number_is_computed_without_numpy(expression: str, part: str, new: str) -> None:
@@ -135,7 +137,9 @@ def test_a_number_is_computed_without_numpy(expression: str, part: str, new: str
     assert fixed(math_functions, text, part) == [text.replace(expression, new)]
 
 
-@pytest.mark.parametrize("expression", ["np.argsort(n)", "np.log(n, out=n)", "n.item()", "np.log(n).astype('f')"])
+@pytest.mark.parametrize(
+    "expression", ["np.argsort(n)", "np.prod(n)", "np.log(n, out=n)", "n.item()", "np.log(n).astype('f')"]
+)
 def test_what_math_does_not_have_stays(expression: str) -> None:
     text = f"import math\nimport numpy as np\n\ndef f(n):\n    return {expression}\n"
     assert fixed(math_functions, text, expression) == []
@@ -160,10 +164,29 @@ def test_an_index_gets_a_dimension(body: str, part: str, new: str) -> None:
     assert fixed(tensor_index, text, part) == [text.replace(body, new)]
 
 
-@pytest.mark.parametrize("body", ["x[i] = x", "x[i, 0] = 1", "y = x[:]", "y = x[i, i]", "x[i] += 1", "y = x[:, 1:]"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x[i] = x",
+        "x[i, 0] = 1",
+        "y = x[:]",
+        "y = x[-1]",
+        "y = x[[0, 1]]",
+        "y = x[n > 0]",
+        "y = x[f'{i}']",
+        "y = x[i, i]",
+        "x[i] += 1",
+        "y = x[:, 1:]",
+    ],
+)
 def test_other_indices_stay(body: str) -> None:
     part = body.partition(" = ")[2 if body.startswith("y") else 0].removesuffix(" += 1")
     assert fixed(tensor_index, f"def f(x, i):\n    {body}\n", part) == []
+
+
+@pytest.mark.parametrize("body", ["x[i][0] = 1", "x[i].fill_(0)", "del x[i][0]"])
+def test_what_changes_a_view_stays(body: str) -> None:
+    assert fixed(tensor_index, f"def f(x, i):\n    {body}\n", "x[i]") == []
 
 
 def test_a_tensor_without_dimensions_is_indexed_alike() -> None:

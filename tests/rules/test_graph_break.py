@@ -18,6 +18,11 @@ EITHER = "This function is either a Python builtin (e.g. _warnings.warn) or a th
             "Not known. Do this. (GB0007)",
         ),
         ("Skipped\n  Explanation: Not known.\n  Hint: Please file an issue.\n  Hint: Do this.", "Not known. Do this."),
+        (
+            "Skipped\n  Explanation: Not known.\n  Hint: It may be possible to write Dynamo tracing rules for this. "
+            "Please report an issue to PyTorch if you encounter this graph break often.",
+            "Not known.",
+        ),
         (f"Skipped\n  Explanation: `f` is unknown. {EITHER} (perhaps created with pybind).", "`f` is unknown."),
         ("Missing tp_iternext", "Missing tp_iternext"),
         (

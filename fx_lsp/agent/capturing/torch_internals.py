@@ -221,8 +221,8 @@ _MOST_UNITS = 8
 def keeping_lines() -> Iterator[None]:
     """Within the block, what ``torch.compile`` leaves of a function after a graph break keeps its line numbers.
 
-    An instruction that takes more than one entry, such as a method call on Python 3.11, adds to the line number with
-    each of them, so that all lines after it are wrong.
+    torch adds the distance to an instruction's line once for each entry of the instruction. So one with several
+    entries, such as a method call on Python 3.11, shifts all lines after it.
     """
     name = "linetable_311_writer"
     original = getattr(bytecode_transformation, name, None)

@@ -109,7 +109,7 @@ def invent_arguments(
     """
     plan = ArgumentPlan(cls, namespace, on_meta, files=files)
     if PLANS.follow(plan):
-        with contextlib.suppress(Exception):  # a model of another size may need other arguments
+        with contextlib.suppress(Exception):  # what can be built on the meta device need not be on the CPU
             return _built(plan)
         plan = ArgumentPlan(cls, namespace, on_meta, files=files)
     search = _ArgumentSearch(plan, traced)

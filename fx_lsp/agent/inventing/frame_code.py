@@ -21,7 +21,10 @@ _COMBINE = frozenset({"enumerate", "range", "reversed", "zip"})
 
 
 _TREES: dict[tuple[str, int, str], tuple[list[str], ast.Module | None]] = {}
-"""The functions that `tree_of` has read, by file, first line and name: the lines of the file, and the tree."""
+"""What `tree_of` has read, by file, first line and name: the lines of the file, and the tree.
+
+The identity of the list of lines shows whether the file was read anew.
+"""
 
 
 def tree_of(code: CodeType) -> ast.Module | None:

@@ -1,7 +1,8 @@
 """Remembers which arguments were invented for a class, so that a process can build it again without another search.
 
-A search depends on the program's text. So only processes that never see another text remember what they have found,
-and only those gain from it that build a program several times: those that make a capture.
+A search depends on the program's text, so only processes that never see another text may remember what they have found.
+Those that report a capture do: they build a program several times. Those that prove an edit do not, since they also
+build it with other sizes.
 """
 
 from __future__ import annotations

@@ -108,13 +108,25 @@ def _check_batch(program: Program, first: ProgramRuns) -> None:
 
 def _captured(capture: Capture, root: Callable[..., Any], given: Input) -> Callable[..., Any]:
     from fx_lsp.agent.capturing.export_capture import exported  # loads the machinery of torch.compile
+    from fx_lsp.agent.capturing.redirection import AcceleratorWatch, compiling, is_redirecting
     from fx_lsp.agent.capturing.torch_internals import silence
 
     with silence():
         if capture == "export":
             return exported(root, given, None).module()
-        torch.compile(root, backend="eager", fullgraph=True)(*given.args, **given.kwargs)
-        return torch.compile(root, backend="eager", fullgraph=True)
+        is_redirected = False
+        if is_redirecting():
+            with AcceleratorWatch() as watch:
+                root(*given.args, **given.kwargs)
+            is_redirected = watch.has_asked
+        compiled = torch.compile(root, backend="eager", fullgraph=True)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with compiling(redirected=is_redirected):
+                return compiled(*args, **kwargs)
+
+        run(*given.args, **given.kwargs)
+        return run
 
 
 def _found(file: ImportedFile, request: Trace, *, on_meta: bool) -> tuple[Report, bool] | None:

@@ -122,6 +122,8 @@ class _TwinSearch:
         """The cost of the model with these replacements."""
         self._submodules = _submodules(self._model.root) if self._model else 0
         """How many submodules the model has with these replacements."""
+        self._layers: dict[Size, bool] = {}
+        """For large numbers that were looked at: whether they count layers."""
         self._end = math.inf
         """The processor time of this process at which the search ends."""
 
@@ -152,7 +154,7 @@ class _TwinSearch:
         for ratios in options:
             other: dict[Size, Numbers] = {}
             for (size, new), ratio in zip(self._sizes.items(), itertools.cycle(ratios), strict=False):
-                is_narrow = added and _largest(size.value) < WIDE
+                is_narrow = added and (_largest(size.value) < WIDE or self._layers.get(size, False))
                 larger = _increased(new, added) if is_narrow else _scaled(new, *ratio)
                 other[size] = _at_most(larger, size.value)
             other = self._with_multiples(other)
@@ -174,7 +176,7 @@ class _TwinSearch:
     def _shrink(self, size: Size) -> bool:
         """Make one number smaller if that makes the model smaller; return whether it does."""
         value, original = self._sizes.get(size, size.value), size.value
-        if WIDE <= _largest(original) <= MOST_LAYERS and self._counts_modules(size):
+        if self._counts_layers(size):
             original = _at_most(value, tuple(WIDE - 1 for _ in as_tuple(value)))
         for new in _smaller(value, original):
             trial = {**self._sizes, size: new}
@@ -185,12 +187,18 @@ class _TwinSearch:
                 return result == "smaller"
         return False
 
-    def _counts_modules(self, size: Size) -> bool:
-        """Whether a number determines how many submodules there are, as a number of layers does."""
-        ChildRunner.go_on()
-        with_one_less = {**self._sizes, size: _increased(self._sizes.get(size, size.value), -1)}
-        built = self._build(SizedConstructors(with_one_less))
-        return built is not None and _submodules(built.root) < self._submodules
+    def _counts_layers(self, size: Size) -> bool:
+        """Whether a large number determines how many submodules there are, as a number of layers does."""
+        if size not in self._layers and WIDE <= _largest(size.value) <= MOST_LAYERS and not self._is_over:
+            ChildRunner.go_on()
+            with_one_less = {**self._sizes, size: _increased(self._sizes.get(size, size.value), -1)}
+            built = self._build(SizedConstructors(with_one_less))
+            self._layers[size] = built is not None and _submodules(built.root) < self._submodules
+        return self._layers.get(size, False)
+
+    @property
+    def _is_over(self) -> bool:
+        return self._builds >= MOST_BUILDS or time.process_time() > self._end
 
     def _together(self, size: Size, new: Numbers) -> dict[Size, Numbers]:
         """Replacements for the numbers that are equal to ``size``, or a multiple or a part of it, in proportion."""
@@ -210,8 +218,7 @@ class _TwinSearch:
         """What the replacements ``trial`` lead to; if it is a smaller twin, they are kept."""
         ChildRunner.go_on()
         trial = self._with_multiples(trial)
-        is_over = self._builds >= MOST_BUILDS or time.process_time() > self._end
-        built = None if is_over else self._build(SizedConstructors(trial))
+        built = None if self._is_over else self._build(SizedConstructors(trial))
         if built is None or not _unit_weights(built.root) <= self._units:
             return "another program"
         if (cost := cost_of(built.root)) > LEAST_GAIN * self._cost:
@@ -230,7 +237,7 @@ class _TwinSearch:
         pairs: list[tuple[int, int]] = []
         for size in sorted(self.found, key=lambda size: _largest(size.value)):
             new = changed.get(size, size.value)
-            if size in trial and _largest(size.value) >= WIDE:
+            if size in trial and _largest(size.value) >= WIDE and not self._layers.get(size, False):
                 widths = [_multiple(*both, pairs) for both in zip(as_tuple(size.value), as_tuple(new), strict=True)]
                 new = changed[size] = tuple(widths) if isinstance(new, tuple) else widths[0]
             pairs += zip(as_tuple(size.value), as_tuple(new), strict=True)

@@ -100,6 +100,7 @@ class ForkService(Service[_Request]):
             preloader.proceed()
             if preloader.is_ready:
                 self._children.wake()
+            self._send_heartbeats()  # for proofs that are held back meanwhile
         if is_idle or self._compiler.is_due:
             self._compiler.proceed()
         if is_idle and not preloader.is_ready and len(sys.modules) != self._in_huge_pages:
@@ -184,7 +185,10 @@ class ForkService(Service[_Request]):
         self._may_stay += 1
 
     def _start_proof(self, message: Prove) -> None:
-        """Start a proof once the agent has what earlier requests imported: a proof imports that up to four times."""
+        """Hold a proof back until the agent has what earlier requests imported: a proof imports that up to four times.
+
+        If somebody waits for a trace, the agent imports nothing, and the proof starts at once (see `_proceed`).
+        """
         self._is_edited = False
         self._requests[message.id] = _Request(message)
         self._preloader.hurry()

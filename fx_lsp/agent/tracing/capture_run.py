@@ -30,7 +30,6 @@ from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.doubtful_failures import MISSING_VALUE, is_about_stand_in
 from fx_lsp.agent.tracing.graph_details import inputs_for, parameter_count
 from fx_lsp.agent.tracing.trace_target import LONGEST_CODE, ImportedFile, InconclusiveOnMeta, TargetRun
-from fxcore.accelerators import OnCpu
 
 if TYPE_CHECKING:
     from fx_lsp.agent.capturing.captures import Captured
@@ -60,8 +59,8 @@ class CaptureRun(TargetRun):
         """The capture that was reported, if it worked."""
         self._met_too_large = False
         """Whether a guessed input took more memory than the limit allows."""
-        self._asks_for_accelerator = False
-        """Whether the program's calls ask for an accelerator."""
+        self._is_redirected = False
+        """Whether the program's calls ask for an accelerator, so that it has to be compiled with what redirects it."""
         self.reached_end = False
         """Whether `further` has followed the program to its end, so that there is no other failure behind those found.
         After a graph break, it never does for certain: torch may leave the rest of a function uncompiled."""
@@ -126,19 +125,20 @@ class CaptureRun(TargetRun):
         from fx_lsp.agent.capturing.captures import with_first
         from fx_lsp.agent.capturing.further_export_failures import failures_of_export
         from fx_lsp.agent.capturing.graph_breaks import graph_breaks
-        from fx_lsp.agent.capturing.torch_internals import has_function_mode, silence
+        from fx_lsp.agent.capturing.redirection import is_redirecting
+        from fx_lsp.agent.capturing.torch_internals import silence
 
         def found(failures: Sequence[Failure]) -> None:
-            tell(dataclasses.replace(first, failures=with_first(first.failures[0], failures)))
+            known = [failure for failure in failures if not is_about_stand_in(failure.error)]
+            tell(dataclasses.replace(first, failures=with_first(first.failures[0], known)))
 
         assert self._given is not None
         with silence():
             if self._capture == "export":
                 self.reached_end = failures_of_export(partial(self._fresh, self._given), found)
             else:
-                self._on_meta = False
-                if has_function_mode(OnCpu) and not self._asks_for_accelerator:
-                    self._asks_for_accelerator = self._is_redirected(self._given)
+                if is_redirecting() and self._on_meta and not self._is_redirected:
+                    self._is_redirected = self._asks_for_accelerator(self._given, on_meta=False)
                 graph_breaks(lambda: self._build(on_meta=False).root, self._given, found, self._compiling)
 
     def _fresh(self, given: Input) -> tuple[Callable[..., Any], Input]:
@@ -195,14 +195,14 @@ class CaptureRun(TargetRun):
         return self._reported(fresh, given, captured)
 
     def _captured(self, root: Callable[..., Any], given: Input) -> Captured:
-        from fx_lsp.agent.capturing.torch_internals import has_function_mode
+        from fx_lsp.agent.capturing.redirection import is_redirecting
 
-        if self._capture != "compile" or not has_function_mode(OnCpu):
+        if self._capture != "compile" or not is_redirecting():
             return self._captured_now(root, given)
-        self._asks_for_accelerator = self._is_redirected(given)
+        self._is_redirected = self._asks_for_accelerator(given, on_meta=self._on_meta)
         captured = self._captured_now(self._build(self._on_meta).root, given)
-        if not self._asks_for_accelerator and _meets_accelerator(captured):
-            self._asks_for_accelerator = True
+        if not self._is_redirected and _meets_accelerator(captured):
+            self._is_redirected = True
             captured = self._captured_now(self._build(self._on_meta).root, given)
         return captured
 
@@ -215,23 +215,22 @@ class CaptureRun(TargetRun):
             return _capture_function(self._capture)(root, faked(given))
 
     def _compiling(self) -> AbstractContextManager[None]:
-        """The context in which to compile: accelerators are redirected only if the program asks for one."""
-        from fx_lsp.agent.capturing.torch_internals import without_function_modes
+        from fx_lsp.agent.capturing.redirection import compiling
 
-        is_needed = self._capture != "compile" or self._asks_for_accelerator
-        return nullcontext() if is_needed else without_function_modes(OnCpu)
+        return compiling(redirected=self._is_redirected) if self._capture == "compile" else nullcontext()
 
-    def _is_redirected(self, given: Input) -> bool:
+    def _asks_for_accelerator(self, given: Input, *, on_meta: bool) -> bool:
         """Whether a call of the program with ``given`` asks for an accelerator, or fails before it could.
 
         With fake weights, a call ends where it needs values: what follows may ask for an accelerator after all.
         """
-        root = self._build(self._on_meta).root
-        mode, faked = self._fake(root)
-        before = OnCpu.redirections
-        with mode:
+        from fx_lsp.agent.capturing.redirection import AcceleratorWatch
+
+        root = self._build(on_meta).root
+        mode, faked = self._fake(root) if on_meta else (nullcontext(), lambda one: one)
+        with mode, AcceleratorWatch() as watch:
             error = _error_of_call(root, faked(given))
-        return OnCpu.redirections > before or (error is not None and not _needs_values(error))
+        return watch.has_asked or (error is not None and not _needs_values(error))
 
     def _accepted_guess(self, built: Built, fixed: Mapping[str, Any]) -> Input | None:
         """The likeliest input that the program accepts; raises `InconclusiveOnMeta` if only real weights can tell."""

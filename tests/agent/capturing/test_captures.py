@@ -262,7 +262,12 @@ async def test_each_capture_gets_a_program_that_was_never_called(client: Client,
 @pytest.mark.parametrize("capture", ["export", "compile"])
 async def test_code_for_an_accelerator_runs_on_the_cpu(client: Client, capture: Capture) -> None:
     report = await captured(client, "x = x.cuda()\nreturn self.linear(x) + torch.arange(4, device='cuda')", capture)
-    assert (report.outcome, report.failures) == ("traced", ())
+    assert (report.outcome, report.failures, report.notices) == ("traced", (), ())
+
+
+async def test_a_program_asks_for_an_accelerator_behind_a_break(client: Client) -> None:
+    report = await captured(client, "if x.sum() > 0:\n    x = x.cuda()\nprint(x)\nreturn x.cuda()", "compile")
+    assert [text_at(one.chain[-1]) for one in report.failures] == ["x.sum() > 0", "print(x)"]
 
 
 COUNTING = """\

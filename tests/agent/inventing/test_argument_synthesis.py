@@ -23,6 +23,7 @@ from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.inventing import argument_synthesis
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent, invent_arguments
 from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings, Probe
+from fx_lsp.agent.inventing.plan_memory import PlanMemory
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.named_files import configuration_files
 
@@ -863,3 +864,21 @@ def test_an_optional_argument_is_given_where_the_forward_calls_it() -> None:
         return self.activation(self.layer(x))
 
     assert made(module(constructor, forward)) == "M(width=64, activation=ReLU())"
+
+
+def test_a_process_that_remembers_plans_searches_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    builds = []
+
+    def constructor(self: Any, width: Any, sizes: Any) -> None:
+        builds.append(width)
+        self.layers = nn.ModuleList([nn.Linear(width, size) for size in sizes])
+
+    cls = module(constructor)
+    memory = PlanMemory()
+    monkeypatch.setattr(argument_synthesis, "PLANS", memory)
+    first, searched = made(cls), len(builds)
+    assert made(cls) == first
+    assert len(builds) == 2 * searched
+    memory.switch_on()
+    assert (made(cls), made(cls)) == (first, first)
+    assert len(builds) == 3 * searched + 1

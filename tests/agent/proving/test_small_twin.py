@@ -76,6 +76,12 @@ async def test_a_fix_of_a_large_language_model_is_proven_on_a_twin(client: Clien
     assert "n_embd=" in proof.reason
 
 
+async def test_a_large_number_of_layers_becomes_a_small_one(client: Client) -> None:
+    proof = await prove(client, dataclasses.replace(ASSERT, text=GPT.replace("n_layer: int = 12", "n_layer: int = 48")))
+    assert proof.verdict == "proven", proof.reason
+    assert "n_layer=3" in proof.reason
+
+
 async def test_an_edit_that_changes_what_a_large_model_computes_is_refuted_on_a_twin(client: Client) -> None:
     new = ASSERT.new + "\n        idx = idx.clamp(max=5)"
     proof = await prove(client, Edit(GPT, ASSERT.old, new, root="GPT(Config())"))
