@@ -18,6 +18,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 FOLDER = Path(__file__).parents[2] / "workspaces" / "scripts"
 NAMES = sorted(path.name for path in FOLDER.glob("*.py"))
+SECONDS = {"slow_work.py": 2}
+"""The limits of files that run until they are stopped; others get plenty."""
+
 SOME = NAMES if os.environ.get("FX_LSP_ALL_SCRIPTS") else NAMES[::3]
 
 
@@ -50,5 +53,5 @@ async def test_a_script(clients: tuple[Client, Client], name: str) -> None:
         text = Path(path).read_text() + more
         finder = TargetFinder(lambda: [str(keeping.root)], {path: text}.get)
         targets = finder.completed(path, finder.find(path, text) or ())
-        request = Trace(path, tuple(targets), {path: text}, (str(keeping.root),), Limits(seconds=60))
+        request = Trace(path, tuple(targets), {path: text}, (str(keeping.root),), Limits(seconds=SECONDS.get(name, 60)))
         assert await told(keeping, dataclasses.replace(request, purpose=purpose)) == await told(fresh, request)
