@@ -27,8 +27,8 @@ def test_runs_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_large_runs_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_budget, "MOST_WORK", 10 * (64 * 32 * 512 + search_budget.CALL))
-    assert runs_until_spent(torch.rand(64, 512), torch.rand(32, 512)) == 12
+    monkeypatch.setattr(search_budget, "MOST_WORK", 10 * (64 * 32 * 2048 + search_budget.CALL))
+    assert runs_until_spent(torch.rand(64, 2048), torch.rand(32, 2048)) == 12
     assert runs_until_spent(torch.rand(2, 2), torch.rand(2, 2)) > 50
 
 
