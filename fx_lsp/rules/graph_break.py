@@ -6,7 +6,7 @@ from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, remark, subject
 
 _PART = re.compile(r"^ *(Explanation|Hint): (.+)$", re.MULTILINE)
-
+"""A part of what torch says of a graph break."""
 
 _FOR_TORCH = re.compile(r"(file|report) an issue")
 """In the hints that are of no use to somebody who edits a model."""
@@ -22,7 +22,7 @@ _UNKNOWN = re.compile(r"Could not (extract specialized|guard on data-dependent)"
 
 
 def message(failure: Failure, expression: str) -> str:
-    """torch's explanation of a graph break and its first hint, with the number of the page about it."""
+    """torch's explanation of a graph break and its first hint for users, with the number of the page about it."""
     if failure.kind == "compile-error":
         return f"{subject(expression)} makes torch.compile fail{remark(failure)}."
     parts: dict[str, str] = {}

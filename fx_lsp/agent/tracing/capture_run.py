@@ -200,6 +200,7 @@ class CaptureRun(TargetRun):
         if self._capture != "compile" or not is_redirecting():
             return self._captured_now(root, given)
         self._is_redirected = self._asks_for_accelerator(given, on_meta=self._on_meta)
+        # Not ``root``: it may be what was just called, and the call may have modified it.
         captured = self._captured_now(self._build(self._on_meta).root, given)
         if not self._is_redirected and _meets_accelerator(captured):
             self._is_redirected = True
