@@ -62,10 +62,13 @@ class Client:
         limits: Limits = PATIENT,
         capture: Capture = "fx",
         purpose: Purpose = "once",
+        root: str = "",
     ) -> Answer:
         """Trace targets, or what the expressions among them yield, and wait for the last word."""
         answer = Answer()
-        stream = self.stream(file, *targets, overlays=overlays, limits=limits, capture=capture, purpose=purpose)
+        stream = self.stream(
+            file, *targets, overlays=overlays, limits=limits, capture=capture, purpose=purpose, root=root
+        )
         async with contextlib.aclosing(stream):
             async for item in stream:
                 if isinstance(item, Report):
@@ -85,9 +88,11 @@ class Client:
         limits: Limits = PATIENT,
         capture: Capture = "fx",
         purpose: Purpose = "once",
+        root: str = "",
     ) -> AsyncGenerator[Report | Done, None]:
+        """``root`` is the workspace's folder, below the client's; by default, that itself."""
         wanted = tuple(target if isinstance(target, Target) else target_of(file, target) for target in targets)
-        roots = (str(self.root),)
+        roots = (str(self.root / root),)
         return self.agent.trace(Trace(file, wanted, overlays or {}, roots, limits, capture=capture, purpose=purpose))
 
 

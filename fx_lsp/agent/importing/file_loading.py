@@ -148,6 +148,9 @@ class FileLoader:
             provided = self._stand_in_for_own(missing, missing.name)
         elif _spec_of(package) is not None:
             provided = self._stand_in(missing, missing.name)
+        elif self._workspace.put_up_folder(package):
+            self._bare.add(package)
+            return True
         else:
             if not self._workspace.look_above(package):
                 self._stand_ins.missing.add(package)

@@ -37,6 +37,8 @@ class Workspace:
     def __init__(self, request: Trace, builtin: Collection[str]) -> None:
         """``builtin`` names the modules that torch and the agent itself depend on; these are never replaced."""
         self.file = request.file
+        self.loaded: ModuleType | None = None
+        """The file's module, once it has been run to its end."""
         self._builtin = builtin
         self.folders = request.roots
         self._roots = Roots(request.roots)
@@ -103,11 +105,11 @@ class Workspace:
         parent = name.rpartition(".")[0]
         if parent:
             importlib.import_module(parent)
-        loaded = sys.modules.get(name)
-        if loaded is not None and real(loaded.__file__ or "") == real(self.file):
-            return loaded  # its package has imported it
-        module, loader = self._new_module(name)
-        loader.exec_module(module)
+        module = sys.modules.get(name)
+        if module is None or real(module.__file__ or "") != real(self.file):  # its package has not imported it
+            module, loader = self._new_module(name)
+            loader.exec_module(module)
+        self.loaded = module
         return module
 
     def slow_work_in(self, path: str) -> Failure | None:
@@ -148,6 +150,20 @@ class Workspace:
                 module.__path__ = [str(folder)]
             package, folder = package.rpartition(".")[0], folder.parent
         return names
+
+    def put_up_folder(self, name: str) -> bool:
+        """Make a folder of the workspace importable by its own ``name``; return whether one has that name.
+
+        Python finds it so if the program is started from the folder that contains it. That folder is not added to
+        ``sys.path``, since the other folders there may have nothing to do with the workspace.
+        """
+        for folder in self.folders:
+            if Path(folder).name == name:
+                spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+                spec.submodule_search_locations = [folder]
+                sys.modules[name] = importlib.util.module_from_spec(spec)
+                return True
+        return False
 
     def look_above(self, name: str) -> bool:
         """Make the module or package ``name`` importable if it is in a folder above the file; return whether it is."""
@@ -277,13 +293,30 @@ class _Loader(importlib.machinery.SourceFileLoader):
         super().__init__(name, path)
         self._workspace = workspace
         self._unsaved = workspace.text(path)
+        self._own_spec: importlib.machinery.ModuleSpec | None = None
+        """If the module has been run under another name, the spec that it was run with."""
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        """For the file that is traced, the module that it has been loaded as; otherwise None, for a new one.
+
+        Without an ``__init__.py``, nothing tells whether the workspace imports the file as ``models.net`` or as
+        ``net``. With two modules, there would be two classes of each name.
+        """
+        loaded = self._workspace.loaded
+        if loaded is None or spec.name == loaded.__name__ or real(self.path) != real(self._workspace.file):
+            return None
+        self._own_spec = loaded.__spec__
+        return loaded
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module, or only its definitions if it is a notebook or a script that does work while it is imported.
 
         Not all cells of a notebook are meant to be run, and they may call functions that only Jupyter provides. Of a
-        module whose import failed before, what fails is skipped.
+        module whose import failed before, what fails is skipped. A module that has been run is not run again.
         """
+        if self._own_spec is not None:
+            module.__spec__ = self._own_spec  # the import has replaced it
+            return
         slow = self._workspace.slow_work_in(self.path)
         has_failed = self.path in self._workspace.failing
         is_script = self._workspace.is_script(self.path)

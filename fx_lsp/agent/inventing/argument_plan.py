@@ -71,6 +71,8 @@ class ArgumentPlan:
     """The values that the workspace gives to settings; they count before guesses."""
     files: Callable[[str], Sequence[str]] = lambda parameter: ()
     """Finds the paths of files in the workspace that a parameter of this name may take."""
+    shown: str = ""
+    """The call of the last build that did not probe, as text for display."""
     _annotations: dict[str, Any] = field(default_factory=dict)
     _probing: bool = True
 
@@ -122,13 +124,10 @@ class ArgumentPlan:
         self.within = None
         with Devices(on_meta=self.on_meta), PlainNumbers(fills=not probing):
             args, kwargs = self._arguments_of(self.cls, "")
+            if not probing:
+                given = [*map(_shown, args), *(f"{name}={_shown(value)}" for name, value in kwargs.items())]
+                self.shown = f"{self.cls.__name__}({', '.join(given)})"
             return self.cls(*args, **kwargs)
-
-    def shown(self) -> str:
-        """The call that builds the instance, as text for display."""
-        args, kwargs = self._arguments_of(self.cls, "")
-        given = [*map(_shown, args), *(f"{name}={_shown(value)}" for name, value in kwargs.items())]
-        return f"{self.cls.__name__}({', '.join(given)})"
 
     def taken(self, names: Iterable[str], *, by_name: bool = False) -> tuple[str, ...]:
         """The paths, except those already in ``extra``, of the ``names`` that the object being built accepts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -31,6 +32,7 @@ def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
         return None, f"torch is installed in this Python but can't be imported: {type(error).__name__}: {error}."
     try:
         spare_compiler()
+        know_frames_of_imports()
         _load_fxcore(fxcore_folder)
         _trace_something()
     except Exception as error:
@@ -59,6 +61,16 @@ def _missing_name(error: Exception) -> str | None:
         owner = f"{error.obj.__module__}." if isinstance(error.obj, type) else ""
         name = f"{owner}{error.obj.__name__}.{error.name}"
     return name if name and name.startswith("torch.") else None
+
+
+def know_frames_of_imports() -> None:
+    """Let `inspect.stack` know at once that the frames of an import belong to no file.
+
+    Otherwise it looks through all loaded modules for each of these frames, every time: with torch loaded, that is a
+    tenth of a second for one call, and registries of modules call it for each registry that a package creates.
+    """
+    for name in ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"):
+        inspect.modulesbyfile[name] = name  # there is no module of this name
 
 
 def _load_fxcore(folder: str) -> None:

@@ -126,7 +126,8 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         return "it leaves part of its work to subclasses"
     if isinstance(error, TraceFailure) and (missing := _missing_part(error, built.root)):
         return f"it depends on the result of `{missing}`, which is missing"
-    may_be_missing = raised_by_program and not _is_undefined_name(cause)
+    is_own = _is_undefined_name(cause) or _asks_for_class(cause, belongs)
+    may_be_missing = raised_by_program and not is_own
     if may_be_missing and (called := next(itertools.chain(*called_stand_ins()), None)):
         return f"it raises {type(cause).__name__}, possibly because `{called}` is missing"
     modules, bases = missing_parts(built.root)
@@ -193,7 +194,7 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     ``assert`` asks for the class of one, or if all parameters of the function that raised it, or all variables in the
     test of the ``if`` around the ``raise``, are traced values.
     """
-    *_, (frame, line) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
+    frame, line = _raised_at(error)
     if frame is None or not belongs(frame.f_code.co_filename):
         return False
     statement = linecache.getline(frame.f_code.co_filename, line)
@@ -201,7 +202,7 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     if is_about_type and f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error):
         return True
     code, names = frame.f_code, frame.f_locals
-    if isinstance(error, AssertionError) and _asks_for_class(frame, line):
+    if _asks_for_class(error, belongs):
         return True
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     is_open = bool(code.co_freevars or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
@@ -210,8 +211,17 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     return any(group and all(isinstance(names.get(name), Proxy) for name in group) for group in asked)
 
 
-def _asks_for_class(frame: FrameType, line: int) -> bool:
-    """Whether the ``assert`` at ``line`` does not hold because a traced value is not of the class that it asks for."""
+def _raised_at(error: BaseException) -> tuple[FrameType | None, int]:
+    """The frame that raised ``error``, if any, and the line."""
+    *_, last = [(None, 0), *traceback.walk_tb(error.__traceback__)]
+    return last
+
+
+def _asks_for_class(error: BaseException, belongs: Belongs) -> bool:
+    """Whether the program's ``assert`` does not hold because a traced value is not of the class that it asks for."""
+    frame, line = _raised_at(error)
+    if not isinstance(error, AssertionError) or frame is None or not belongs(frame.f_code.co_filename):
+        return False
     names = names_in(frame, line)
     for test in [node.test for node in _nodes(frame.f_code) if isinstance(node, ast.Assert) and is_at(node, line)]:
         for part in conjuncts(test):

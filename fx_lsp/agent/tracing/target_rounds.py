@@ -67,7 +67,7 @@ class TargetRounds:
         yield from self._trace(Attempt(target) for target in sure)
         yield from self._trace(self._part_attempts())
         yield from self._trace_in_hosts(made_up=False)
-        self._settle(*_EXCEEDED, "failed")
+        self._settle("failed")
         made_up = [_made_up(target) for target in self._open.values()]
         yield from self._trace(Attempt(target) for target in made_up if target.recipe.made_up)
         yield from self._trace(self._part_attempts())
@@ -158,13 +158,19 @@ class TargetRounds:
             before = self._provisional.get(report.target)
             if before is not None and _repeats(report, before[0]):
                 return
-            better = math.inf if before is None else self._worth(report) - self._worth(before[0])
+            better = math.inf if before is None else self._worth(report, attempt) - self._worth(*before)
             if better > 0 or (better == 0 and not attempt.parts):
                 self._provisional[report.target] = report, attempt
 
-    def _worth(self, report: Report) -> float:
-        """The rank of a report: that a class can't be built without arguments tells more than a doubtful result."""
+    def _worth(self, report: Report, attempt: Attempt) -> float:
+        """The rank of a report.
+
+        That a class can't be built without arguments, or that a limit ended what the workspace's own recipe builds,
+        tells more than a doubtful result.
+        """
         target = self._open[report.target]
+        if report.outcome in _EXCEEDED and not attempt.target.recipe.made_up:
+            return _RANKS.index("failed") - 0.25
         if report.outcome == "not-built" and target.recipe.root.source == f"{target.symbol}()":
             return _RANKS.index("failed") - 0.5
         return _RANKS.index(report.outcome)

@@ -119,6 +119,41 @@ async def test_imports_from_the_workspace_root_and_its_src(client: Client) -> No
     assert (await client.trace(file, "model")).only.outcome == "traced"
 
 
+async def test_a_module_is_the_same_by_all_of_its_names(client: Client) -> None:
+    text = """
+        class Marker: ...
+
+        def model(x):
+            from zoo.nets import Marker as Same
+
+            return x.cos() if isinstance(Marker(), Same) else x.sin()
+        """
+    file = client.write("zoo/nets.py", text)
+    assert "cos" in (await client.trace(file, "model")).only.code
+
+
+async def test_the_workspace_s_folder_by_its_own_name(client: Client) -> None:
+    client.write("vision_net/util/ops.py", "def f(x):\n    return x.cos()\n")
+    client.write("vision_net_tools/ops.py", "")
+    file = client.write(
+        "vision_net/nets.py",
+        """
+        from vision_net.util.ops import f
+        from vision_net.kernels import g
+        import vision_net_tools.ops
+
+        def model(x):
+            return f(x)
+        """,
+    )
+    answer = await client.trace(file, "model", root="vision_net")
+    assert "cos" in answer.only.code
+    assert [notice.error for notice in answer.only.notices] == [
+        "ModuleNotFoundError: No module named 'vision_net.kernels'",
+        "ModuleNotFoundError: No module named 'vision_net_tools'",
+    ]
+
+
 async def test_command_line_arguments_are_the_scripts_own(client: Client) -> None:
     file = client.write(
         "script.py",

@@ -464,6 +464,23 @@ def test_the_built_module_holds_no_probes() -> None:
     assert not any(isinstance(value, Probe | InventedSettings) for value in values)
 
 
+def test_a_part_is_never_given_memory() -> None:
+    devices = []
+
+    class Part(nn.Module):
+        def __init__(self, width: int = 4096) -> None:
+            super().__init__()
+            self.layer = nn.Linear(width, width)
+            devices.append(self.layer.weight.device.type)
+
+    def constructor(self: Any, part: Part) -> None:
+        self.part = part
+
+    constructor.__annotations__["part"] = Part
+    assert made(module(constructor)) == "M(part=Part())"
+    assert set(devices) == {"meta"}
+
+
 def test_a_failed_invention_reports_what_the_constructor_raised() -> None:
     def constructor(self: Any, key: Any) -> None:
         raise LookupError("never")

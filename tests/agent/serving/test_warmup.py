@@ -1,9 +1,13 @@
-"""A torch that lacks a name which fx-lsp uses is reported with that name and its version."""
+"""What is prepared before the first request; a torch that lacks a name which fx-lsp uses is reported with that name and its version."""
 
+import inspect
 import subprocess
 import sys
+from types import FrameType
 
 import pytest
+
+from fx_lsp.agent.serving.warmup import know_frames_of_imports
 
 PROGRAM = """
 import sys
@@ -32,3 +36,18 @@ def test_the_missing_name_and_the_version_are_told(loses_flag: bool, name: str) 
     assert said.startswith(
         f"torch 2.99.0 can't be used for tracing: it lacks {name}, which fx-lsp needs. Update fx-lsp, or install"
     )
+
+
+def test_a_frame_of_an_import_is_looked_up_without_looking_through_all_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    namespace: dict[str, FrameType] = {}
+    exec(compile("import inspect; frame = inspect.currentframe()", "<frozen importlib._bootstrap>", "exec"), namespace)
+    frame = namespace["frame"]
+    known = inspect.getframeinfo(frame)
+    know_frames_of_imports()
+    assert inspect.getframeinfo(frame) == known
+
+    def looks_further(*given: object) -> str:
+        raise AssertionError
+
+    monkeypatch.setattr(inspect, "getabsfile", looks_further)
+    assert inspect.getmodule(frame, frame.f_code.co_filename) is None

@@ -195,6 +195,21 @@ def test_a_class_without_a_verdict_is_traced_as_its_subclass(alone: Outcome, tol
     assert processes.told == [("Net", "traced", 0), ("Base", told, len(failures))]
 
 
+@pytest.mark.parametrize(
+    ("invented", "told"),
+    [("traced", "traced"), ("failed", "failed"), ("unchecked", "timed-out"), ("timed-out", "timed-out")],
+)
+def test_what_takes_too_long_as_the_workspace_calls_it_is_tried_with_invented_arguments(
+    invented: Outcome, told: Outcome
+) -> None:
+    processes = Processes("Net", made_up=True)
+    processes.say(0, Report(0, "Net", "timed-out", (Failure("time-limit", "8 layers"),)))
+    processes.end(0)
+    processes.say(1, failed("Net") if invented == "failed" else Report(0, "Net", invented))
+    assert not processes.end(1)
+    assert [outcome for _, outcome, _ in processes.told] == [told]
+
+
 def test_the_same_error_at_another_line_is_not_the_class_s_own() -> None:
     processes = Processes("Net", made_up=True)
     processes.say(0, Report(0, "Net", "not-built", (Failure("build", "TypeError: no", (AT,)),)))

@@ -1,6 +1,7 @@
 """The framework is not installed; the network inside needs none."""
 # Net: traced
 # Regressor: traced on a condition
+# Distillation: failed exception
 # import: missing-package
 
 import lightning_that_is_missing as pl
@@ -28,6 +29,16 @@ class Regressor(pl.LightningModule):
     def training_step(self, batch, index):
         x, y = batch
         return nn.functional.mse_loss(self(x), y)
+
+
+class Distillation(pl.Loss):
+    def __init__(self):
+        super().__init__()
+        self.distance = nn.MSELoss()
+
+    def forward(self, outputs, x):
+        assert isinstance(outputs, list), "one output for each student"
+        return sum(self.distance(output, x) for output in outputs)
 
 
 if __name__ == "__main__":
