@@ -24,7 +24,7 @@ from fx_lsp.agent.inventing.written_settings import written_settings
 from fx_lsp.agent.messages import Recipe, Snippet, Span, Target
 from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_modules import MissingModule
-from fx_lsp.agent.missing.missing_weights import without_weights
+from fx_lsp.agent.missing.missing_weights import lacks_file, without_weights
 from fx_lsp.agent.missing.named_files import configuration_files, with_named_files
 from fx_lsp.agent.missing.process_group import lacks_process_group, make_process_group
 from fxcore.failures import FailureKind, TraceFailure
@@ -52,8 +52,8 @@ def build_target(
 ) -> Built:
     """Build the first of the target's recipes that works.
 
-    If no recipe works, this raises the error of the first one. With ``on_meta``, the first error is raised at once,
-    since the recipe may well work on the CPU.
+    If no recipe works, this raises the error of the first one. With ``on_meta``, the first error is raised at once if
+    the recipe may work on the CPU.
     """
     first: Exception | None = None
     for recipe in (target.recipe, *target.fallbacks):
@@ -68,7 +68,7 @@ def build_target(
                 raise TypeError(f"{recipe.root.source} does not create an instance of {target.symbol}")
             return built
         except Exception as error:
-            if on_meta:
+            if on_meta and not lacks_file(error):
                 raise
             first = first or error
     assert first is not None

@@ -26,12 +26,13 @@ from unittest import mock
 
 from fx_lsp.agent.importing.import_tolerance import is_consequence
 from fx_lsp.agent.importing.stand_ins import StandIn, StandInFinder, add_as_modules
+from fx_lsp.agent.importing.uncaught_imports import LastFinder
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.agent.missing.missing_weights import replace_weight_loader
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.processes.rare_collections import rare_collections
-from fx_lsp.agent.traceback_steps import Belongs, causes, chain_of_error, describe
+from fx_lsp.agent.traceback_steps import Belongs, causes, chain_of_error, chain_of_frame, describe
 from fxcore.wrap import forget_unfinished_wraps
 
 _NOT_IN_MODULE = re.compile(r"cannot import name '(\w+)'")
@@ -71,6 +72,7 @@ class FileLoader:
         """Import the file. Raises only errors that leave nothing of it to use, such as a syntax error."""
         self._workspace.repair = self._makes_up_for_import
         sys.meta_path.insert(0, self._stand_ins)
+        sys.meta_path.append(LastFinder(FileLoader.run.__code__, self._workspace.owns, self._provided_at))
         self._stand_ins.deny_when_asked()
         with empty_command_line(), rare_collections():
             while True:
@@ -148,17 +150,32 @@ class FileLoader:
             provided = self._stand_in_for_own(missing, missing.name)
         elif _spec_of(package) is not None:
             provided = self._stand_in(missing, missing.name)
-        elif self._workspace.put_up_folder(package):
-            self._bare.add(package)
-            return True
         else:
-            if not self._workspace.look_above(package):
+            if not self._finds_in_workspace(package):
                 self._stand_ins.missing.add(package)
                 self._note("missing-package", error)
             return True
         if provided:
             self._note("import", error)
         return provided
+
+    def _provided_at(self, package: str, frame: FrameType) -> importlib.machinery.ModuleSpec | None:
+        """Provide a top-level package that ``frame`` imports, and that was not found; return its spec."""
+        if self._finds_in_workspace(package):
+            known = sys.modules.pop(package, None)
+            return known.__spec__ if known else importlib.util.find_spec(package)
+        self._stand_ins.missing.add(package)
+        add_as_modules()
+        missing = ModuleNotFoundError(f"No module named {package!r}", name=package)
+        self._note("missing-package", missing, chain_of_frame(frame, self._workspace.owns))
+        return self._stand_ins.find_spec(package, None)
+
+    def _finds_in_workspace(self, package: str) -> bool:
+        """Make a package importable that a folder of the workspace is or holds; return whether there is one."""
+        if self._workspace.put_up_folder(package):
+            self._bare.add(package)
+            return True
+        return self._workspace.look_above(package)
 
     def _is_own(self, package: str) -> bool:
         """Whether a package, or a module outside packages, is the workspace's."""
@@ -191,8 +208,9 @@ class FileLoader:
             setattr(loaded, name, StandIn(f"{module}.{name}"))
         return True
 
-    def _note(self, kind: str, error: BaseException) -> None:
-        chain = chain_of_error(error, self._workspace.owns)
+    def _note(self, kind: str, error: BaseException, chain: tuple[Step, ...] = ()) -> None:
+        """Add a notice about ``error``; ``chain`` leads to its place, if its traceback does not."""
+        chain = chain or chain_of_error(error, self._workspace.owns)
         if not chain:  # the error passed through no line of the workspace
             chain = (Step("<module>", Span(self._workspace.file, 1, 0, 1, 0)),)
         failure = Failure(kind, describe(_import_error(error) or error), chain)

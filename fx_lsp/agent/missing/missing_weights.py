@@ -23,9 +23,9 @@ MOST = 6
 """The maximum number of functions that are replaced for one constructor."""
 
 _LOADS = re.compile(
-    r"(load|fetch|download|get).*(_url|state_dict|weight|checkpoint|ckpt)|load_pretrained$", re.IGNORECASE
+    r"(load|fetch|download|get).*(_url|state_dict|weight|checkpoint|ckpt)|load_pretrained$|(^|_)download", re.IGNORECASE
 )
-"""The names of functions that return weights, or load them into a given model."""
+"""The names of functions that return weights or the path of their file, or load them into a given model."""
 
 
 class NoWeights(dict[Any, Any]):
@@ -78,6 +78,11 @@ def replace_weight_loader(error: BaseException) -> str | None:
 def weights_are_missing() -> bool:
     """Whether any weights have been missing so far, even if no error shows it: iterating over them finds nothing."""
     return torch.nn.Module.load_state_dict is _loaded
+
+
+def lacks_file(error: BaseException) -> bool:
+    """Whether ``error`` is about a file, a network or a package that is not available, on whichever device."""
+    return any(isinstance(cause, OSError | ImportError) for cause in (error, error.__cause__))
 
 
 def lacks_weights(error: BaseException) -> bool:

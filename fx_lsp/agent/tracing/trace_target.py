@@ -22,7 +22,7 @@ from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent
 from fx_lsp.agent.messages import STATIC_FORWARD, Costs, Details, Failure, Intent, Outcome, Report, Target
 from fx_lsp.agent.missing.missing_uses import begin_trace, context_managers, decorators, forget_uses
-from fx_lsp.agent.missing.missing_weights import lacks_weights, weights_are_missing
+from fx_lsp.agent.missing.missing_weights import lacks_file, lacks_weights, weights_are_missing
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
 from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
 from fx_lsp.agent.running.observation import Input
@@ -253,7 +253,7 @@ class TargetRun:
             return self._out_of_memory(error)
         if reason := missing_dependency(error=error, building=True):
             return self.report("unchecked", reason=reason)
-        if on_meta:
+        if on_meta and not lacks_file(error):
             raise InconclusiveOnMeta from error
         is_invented = isinstance(error, CannotInvent)
         error = error.__cause__ if is_invented and error.__cause__ else error

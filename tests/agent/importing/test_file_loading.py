@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -538,6 +540,47 @@ async def test_a_guarded_import_takes_its_fallback_without_the_package(client: C
     text = "try:\n    import nowhere\nexcept ImportError:\n    nowhere = None\n"
     report = await traced(client, f"{text}\ndef model(x):\n    return x if nowhere is None else nowhere(x)\n", "model")
     assert (report.outcome, report.notices) == ("traced", ())
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="only later versions tell what a handler covers")
+async def test_missing_packages_do_not_have_all_modules_imported_again(client: Client) -> None:
+    client.write("first.py", "import torch\ntorch.tally = getattr(torch, 'tally', 0) + 1\n")
+    client.write("second.py", "import nowhere.near\nfrom nothing import much\n")
+    file = client.write(
+        "net.py",
+        """
+        import first
+        import second
+        import torch
+        from naught import none
+
+        def model(x):
+            return x + torch.tally
+        """,
+    )
+    report = (await client.trace(file, "model")).only
+    assert "x + 1" in report.code
+    assert noticed(report) == [
+        ("missing-package", "import nowhere.near"),
+        ("missing-package", "from nothing import much"),
+        ("missing-package", "from naught import none"),
+    ]
+
+
+async def test_a_guard_around_another_module_takes_its_fallback_without_the_package(client: Client) -> None:
+    client.write("kernels.py", "import nowhere\n\ndef f(x):\n    return len(x)\n")
+    text = """
+    try:
+        from kernels import f
+    except ImportError:
+        def f(x):
+            return x.cos()
+
+    def model(x):
+        return f(x)
+    """
+    report = await traced(client, textwrap.dedent(text), "model")
+    assert ("cos" in report.code, report.notices) == (True, ())
 
 
 async def test_an_installed_package_that_lacks_a_name_or_a_module(client: Client) -> None:

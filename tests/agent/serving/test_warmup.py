@@ -1,4 +1,4 @@
-"""What is prepared before the first request; a torch that lacks a name which fx-lsp uses is reported with that name and its version."""
+"""What is prepared before the first request; what is said of a torch that lacks a name which fx-lsp uses."""
 
 import inspect
 import subprocess
