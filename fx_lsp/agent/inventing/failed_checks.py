@@ -86,6 +86,22 @@ def _passing(frame: FrameType, line: int, parts_of: _Parts) -> Iterator[Passing]
             yield from (Passing(path, one, is_length) for one in itertools.islice(passing, MOST_PASSING))
 
 
+def passing_without(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> Iterator[str]:
+    """The paths of invented values that the check that raised at ``line`` of ``frame`` would let pass as None.
+
+    ``assert config is None or isinstance(config, dict)`` asks for that. ``path_of`` is as in `passing_values`.
+    """
+    names = names_in(frame, line)
+    for check in _checks_at(frame.f_code, line):
+        for node in (node for test in check.tests for node in ast.walk(test)):
+            match node:
+                case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+                    with contextlib.suppress(Exception, Misused):
+                        path = path_of(value_of(left, names)) if isinstance(left, PARTS) else ""
+                        if path and _holds(check, names, ast.unparse(left), None):
+                            yield path
+
+
 def flags_before(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> Iterator[str]:
     """The paths of invented flags that, if they were off, would keep ``line`` of ``frame`` from running.
 

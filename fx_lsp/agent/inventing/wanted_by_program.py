@@ -10,6 +10,7 @@ import contextlib
 import inspect
 import typing
 from collections.abc import Iterator, Mapping
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -25,6 +26,7 @@ from fx_lsp.agent.inventing.failed_checks import (
     passing_defaults,
     passing_options,
     passing_values,
+    passing_without,
 )
 from fx_lsp.agent.inventing.frame_code import tree_of
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused
@@ -66,7 +68,9 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
     if traceback is None:
         return
     frame, line = traceback.tb_frame, traceback.tb_lineno
-    for passing in passing_values(frame, line, lambda value: path_of(value, plan.made)):
+    made_at = partial(path_of, made=plan.made)
+    yield from (Change(path, ArgumentKind("value", None)) for path in passing_without(frame, line, made_at))
+    for passing in passing_values(frame, line, made_at):
         kind = plan.kinds.get(passing.path)
         if kind is not None:
             name: KindName = kind.name if passing.is_length else "number"
