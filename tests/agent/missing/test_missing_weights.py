@@ -17,6 +17,7 @@ LOADING = {
     "by a class method": "self.layer = Wide.from_pretrained('net', width=4).layer",
     "without some": "w = hub.load_state_dict_from_url('https://example.org/n'); del w['a']; self.load_state_dict(w)",
     "filtered, then changed": "load_pretrained(self, 'https://example.org/n')",
+    "downloaded to a file": "self.load_state_dict(torch.load(download_cached_file('https://example.org/n')))",
     "from a file": "self.load_state_dict(torch.load('net.pth', map_location='cpu'))",
 }
 
@@ -26,12 +27,19 @@ async def test_a_module_is_built_without_its_weights(client: Client, loading: st
     file = client.write(
         "net.py",
         f"""
+        import urllib.request
         import torch
         from torch import hub, nn
         from torch.hub import load_state_dict_from_url
 
         def fetch_weights(name):
             return hub.load_state_dict_from_url(f"https://example.org/{{name}}.pth", progress=False)
+
+        def download_cached_file(url):
+            path = url.rpartition("/")[2]
+            with open(path, "wb") as file:
+                file.write(urllib.request.urlopen(url).read())
+            return path
 
         def load_pretrained_weights(model, name):
             with open(f"{{name}}.pth", "rb") as weights:
@@ -160,3 +168,20 @@ async def test_using_missing_weights_for_anything_but_loading_is_not_judged(clie
     )
     report = (await client.trace(file, "Net()")).only
     assert (report.outcome, report.reason) == ("unchecked", "it depends on `weights`, which is missing")
+
+
+async def test_what_lacks_a_file_is_not_built_on_the_cpu_as_well(client: Client) -> None:
+    file = client.write(
+        "net.py",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                raise FileNotFoundError(f"no table for {torch.empty(1).device}")
+        """,
+    )
+    report = (await client.trace(file, "Net()")).only
+    assert [failure.error for failure in report.failures] == ["FileNotFoundError: no table for meta"]
