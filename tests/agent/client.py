@@ -90,7 +90,7 @@ class Client:
         purpose: Purpose = "once",
         root: str = "",
     ) -> AsyncGenerator[Report | Done, None]:
-        """``root`` is the workspace's folder, below the client's; by default, that itself."""
+        """``root`` is the workspace's folder, relative to the client's."""
         wanted = tuple(target if isinstance(target, Target) else target_of(file, target) for target in targets)
         roots = (str(self.root / root),)
         return self.agent.trace(Trace(file, wanted, overlays or {}, roots, limits, capture=capture, purpose=purpose))

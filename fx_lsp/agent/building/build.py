@@ -52,8 +52,8 @@ def build_target(
 ) -> Built:
     """Build the first of the target's recipes that works.
 
-    If no recipe works, this raises the error of the first one. With ``on_meta``, the first error is raised at once if
-    the recipe may work on the CPU.
+    If no recipe works, this raises the error of the first one. With ``on_meta``, an error is raised at once if the
+    recipe may work on the CPU.
     """
     first: Exception | None = None
     for recipe in (target.recipe, *target.fallbacks):
@@ -68,7 +68,7 @@ def build_target(
                 raise TypeError(f"{recipe.root.source} does not create an instance of {target.symbol}")
             return built
         except Exception as error:
-            if on_meta and not lacks_file(error):
+            if on_meta and not lacks_file(error.__cause__ or error):
                 raise
             first = first or error
     assert first is not None

@@ -1,8 +1,9 @@
 """Imports the file whose targets are traced, whatever state its packages are in.
 
-The file is imported as Python would import it. If that fails because something is not installed, the file is imported
-again with stand-ins (``stand_ins.py``). If the file or a module of the workspace that it imports fails for another
-reason, or would do more than define names, only that module's definitions are run (``script_definitions.py``).
+The file is imported as Python would import it. What is not installed gets a stand-in (``stand_ins.py``): at once where
+nothing would catch the error of its import (``uncaught_imports.py``), otherwise when the file is imported again. If the
+file or a module of the workspace that it imports fails for another reason, or would do more than define names, only
+that module's definitions are run (``script_definitions.py``).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from unittest import mock
 
 from fx_lsp.agent.importing.import_tolerance import is_consequence
 from fx_lsp.agent.importing.stand_ins import StandIn, StandInFinder, add_as_modules
-from fx_lsp.agent.importing.uncaught_imports import LastFinder
+from fx_lsp.agent.importing.uncaught_imports import importing_frames, may_catch
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.agent.missing.missing_weights import replace_weight_loader
@@ -66,13 +67,15 @@ class FileLoader:
         """Packages that were created without running their ``__init__.py``, which fails."""
         self._without: set[str] = set()
         """Functions that failed to load weights, and were replaced by functions that load nothing."""
+        self._asked_for: set[str] = set()
+        """Missing packages whose import the program may have caught."""
         self._notices: dict[tuple[str, str], Failure] = {}
 
     def run(self) -> LoadedFile:
         """Import the file. Raises only errors that leave nothing of it to use, such as a syntax error."""
         self._workspace.repair = self._makes_up_for_import
+        self._workspace.provide = self._provided
         sys.meta_path.insert(0, self._stand_ins)
-        sys.meta_path.append(LastFinder(FileLoader.run.__code__, self._workspace.owns, self._provided_at))
         self._stand_ins.deny_when_asked()
         with empty_command_line(), rare_collections():
             while True:
@@ -151,31 +154,40 @@ class FileLoader:
         elif _spec_of(package) is not None:
             provided = self._stand_in(missing, missing.name)
         else:
-            if not self._finds_in_workspace(package):
-                self._stand_ins.missing.add(package)
-                self._note("missing-package", error)
+            self._provide_package(package, error)
             return True
         if provided:
             self._note("import", error)
         return provided
 
-    def _provided_at(self, package: str, frame: FrameType) -> importlib.machinery.ModuleSpec | None:
-        """Provide a top-level package that ``frame`` imports, and that was not found; return its spec."""
-        if self._finds_in_workspace(package):
-            known = sys.modules.pop(package, None)
-            return known.__spec__ if known else importlib.util.find_spec(package)
-        self._stand_ins.missing.add(package)
-        add_as_modules()
-        missing = ModuleNotFoundError(f"No module named {package!r}", name=package)
-        self._note("missing-package", missing, chain_of_frame(frame, self._workspace.owns))
-        return self._stand_ins.find_spec(package, None)
+    def _provided(self, package: str) -> importlib.machinery.ModuleSpec | None:
+        """Provide a top-level package that an import did not find, if nothing would catch the error; return its spec.
 
-    def _finds_in_workspace(self, package: str) -> bool:
-        """Make a package importable that a folder of the workspace is or holds; return whether there is one."""
-        if self._workspace.put_up_folder(package):
+        A package that the program asks for elsewhere, and may do without, is provided only for the next attempt, so
+        that it is there for all who ask, whoever asks first.
+        """
+        frames = importing_frames(FileLoader.run.__code__)
+        if not frames or not self._workspace.owns(frames[0].f_code.co_filename):
+            return None
+        if package in self._asked_for or any(map(may_catch, frames)):
+            self._asked_for.add(package)
+            return None
+        missing = ModuleNotFoundError(f"No module named {package!r}", name=package)
+        self._provide_package(package, missing, chain_of_frame(frames[0], self._workspace.owns))
+        add_as_modules()
+        return self._stand_ins.find_spec(package, None) or importlib.util.find_spec(package)
+
+    def _provide_package(self, package: str, error: BaseException, chain: tuple[Step, ...] = ()) -> None:
+        """Make a top-level package that was not found importable: from the workspace, or as a stand-in."""
+        if self._workspace.look_above(package):
+            return
+        folder = self._workspace.folder_named(package)
+        if folder is not None:
+            self._stand_ins.folders[package] = folder
             self._bare.add(package)
-            return True
-        return self._workspace.look_above(package)
+            return
+        self._stand_ins.missing.add(package)
+        self._note("missing-package", error, chain)
 
     def _is_own(self, package: str) -> bool:
         """Whether a package, or a module outside packages, is the workspace's."""
@@ -223,6 +235,9 @@ class FileLoader:
             is_own = self._workspace.owns(file) and name not in self._bare
             if is_own or name.partition(".")[0] not in sys.modules:
                 del sys.modules[name]
+                above, _, last = name.rpartition(".")
+                if above in self._bare:
+                    vars(sys.modules[above]).pop(last, None)
         forget_unfinished_wraps()
 
 

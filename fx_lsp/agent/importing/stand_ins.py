@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import dis
 import functools
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -310,7 +311,10 @@ class StandInBase:
 
 
 class StandInModule(ModuleType):
-    """Stands in for a missing Python module; it has every name and every submodule."""
+    """Stands in for a missing Python module; it has every name and every submodule.
+
+    If it has a folder (``__path__``), the modules there are real.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -323,6 +327,8 @@ class StandInModule(ModuleType):
             return _names_lacking(sys._getframe(1))
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
+        if self.__path__ and importlib.util.find_spec(f"{self.__name__}.{name}"):
+            return importlib.import_module(f"{self.__name__}.{name}")
         moved = _moved(self.__name__, name)
         return StandIn(f"{self.__name__}.{name}") if moved is None else moved
 
@@ -361,15 +367,21 @@ def _moved(module: str, name: str) -> Any:
 
 
 class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds a `StandInModule` for each name in ``missing``, and for every submodule of these modules."""
+    """Finds a `StandInModule` for each name in ``missing`` or ``folders``, and for all submodules of the former."""
 
     def __init__(self) -> None:
         self.missing: set[str] = set()
+        self.folders: dict[str, str] = {}
+        """Folders by the names of top-level packages: what they hold is real, and the rest of the package is missing."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """The spec of a module that is missing; None for any other."""
+        if fullname in self.folders:
+            spec = importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+            spec.submodule_search_locations = [self.folders[fullname]]
+            return spec
         parts = fullname.split(".")
         above = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
         return None if above.isdisjoint(self.missing) else importlib.machinery.ModuleSpec(fullname, self)
@@ -385,7 +397,9 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """The module that stands in for the missing one."""
-        return StandInModule(spec.name)
+        module = StandInModule(spec.name)
+        module.__path__ += spec.submodule_search_locations or ()
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: a stand-in has no code to run."""

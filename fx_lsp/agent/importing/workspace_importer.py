@@ -52,6 +52,8 @@ class Workspace:
         """The files whose import failed; from then on, what fails in them is skipped."""
         self.repair: Callable[[BaseException], bool] = lambda error: False
         """Tries to remedy the error of an import; returns whether it did, so that the import can be tried again."""
+        self.provide: Callable[[str], importlib.machinery.ModuleSpec | None] = lambda package: None
+        """Provides a top-level package that no finder has found, and returns its spec; None if it must not."""
         self.running: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         """Makes the context in which the code of a module runs."""
         self._slow_work = request.slow_work
@@ -151,19 +153,13 @@ class Workspace:
             package, folder = package.rpartition(".")[0], folder.parent
         return names
 
-    def put_up_folder(self, name: str) -> bool:
-        """Make a folder of the workspace importable by its own ``name``; return whether one has that name.
+    def folder_named(self, name: str) -> str | None:
+        """The workspace's folder of this name, which is importable if the program is started from the folder above it.
 
-        Python finds it so if the program is started from the folder that contains it. That folder is not added to
-        ``sys.path``, since the other folders there may have nothing to do with the workspace.
+        A folder with an ``__init__.py`` is never returned: its files are imported as parts of a package.
         """
-        for folder in self.folders:
-            if Path(folder).name == name:
-                spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
-                spec.submodule_search_locations = [folder]
-                sys.modules[name] = importlib.util.module_from_spec(spec)
-                return True
-        return False
+        named = (folder for folder in self.folders if Path(folder).name == name)
+        return next((folder for folder in named if not self._exists(Path(folder, "__init__.py"))), None)
 
     def look_above(self, name: str) -> bool:
         """Make the module or package ``name`` importable if it is in a folder above the file; return whether it is."""
@@ -283,7 +279,7 @@ class _Finder(importlib.abc.MetaPathFinder):
                 if isinstance(spec.loader, importlib.machinery.SourceFileLoader) and self._workspace.owns(spec.origin):
                     spec.loader = self._workspace.loader(fullname, spec.origin)
             return spec
-        return None
+        return self._workspace.provide(fullname) if path is None else None
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -297,13 +293,15 @@ class _Loader(importlib.machinery.SourceFileLoader):
         """If the module has been run under another name, the spec that it was run with."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        """For the file that is traced, the module that it has been loaded as; otherwise None, for a new one.
+        """The module that the traced file has been loaded as, if this is that file; otherwise None, for a new one.
 
         Without an ``__init__.py``, nothing tells whether the workspace imports the file as ``models.net`` or as
-        ``net``. With two modules, there would be two classes of each name.
+        ``net``. With two modules, there would be two classes of each name. A file in a package has one name.
         """
         loaded = self._workspace.loaded
-        if loaded is None or spec.name == loaded.__name__ or real(self.path) != real(self._workspace.file):
+        if loaded is None or loaded.__package__ or spec.name == loaded.__name__:
+            return None
+        if real(self.path) != real(self._workspace.file):
             return None
         self._own_spec = loaded.__spec__
         return loaded
@@ -312,7 +310,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         """Run the module, or only its definitions if it is a notebook or a script that does work while it is imported.
 
         Not all cells of a notebook are meant to be run, and they may call functions that only Jupyter provides. Of a
-        module whose import failed before, what fails is skipped. A module that has been run is not run again.
+        module whose import failed before, what fails is skipped. The traced file is not run again under another name.
         """
         if self._own_spec is not None:
             module.__spec__ = self._own_spec  # the import has replaced it

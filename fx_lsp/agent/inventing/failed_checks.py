@@ -89,11 +89,12 @@ def _passing(frame: FrameType, line: int, parts_of: _Parts) -> Iterator[Passing]
 def passing_without(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> Iterator[str]:
     """The paths of invented values that the check that raised at ``line`` of ``frame`` would let pass as None.
 
-    ``assert config is None or isinstance(config, dict)`` asks for that. ``path_of`` is as in `passing_values`.
+    ``assert config is None or isinstance(config, dict)`` accepts None. ``path_of`` is as in `passing_values`.
     """
     names = names_in(frame, line)
     for check in _checks_at(frame.f_code, line):
-        for node in (node for test in check.tests for node in ast.walk(test)):
+        tests = check.tests if all(map(is_pure, check.tests)) else ()
+        for node in (node for test in tests for node in ast.walk(test)):
             match node:
                 case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
                     with contextlib.suppress(Exception, Misused):

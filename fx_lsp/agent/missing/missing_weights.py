@@ -81,8 +81,8 @@ def weights_are_missing() -> bool:
 
 
 def lacks_file(error: BaseException) -> bool:
-    """Whether ``error`` is about a file, a network or a package that is not available, on whichever device."""
-    return any(isinstance(cause, OSError | ImportError) for cause in (error, error.__cause__))
+    """Whether ``error`` says only that a file, a network or a package is not available, as it would on any device."""
+    return all(isinstance(cause, OSError | ImportError) for cause in causes(error))
 
 
 def lacks_weights(error: BaseException) -> bool:

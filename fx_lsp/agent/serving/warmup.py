@@ -32,7 +32,7 @@ def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
         return None, f"torch is installed in this Python but can't be imported: {type(error).__name__}: {error}."
     try:
         spare_compiler()
-        know_frames_of_imports()
+        speed_up_inspect_stack()
         _load_fxcore(fxcore_folder)
         _trace_something()
     except Exception as error:
@@ -63,7 +63,7 @@ def _missing_name(error: Exception) -> str | None:
     return name if name and name.startswith("torch.") else None
 
 
-def know_frames_of_imports() -> None:
+def speed_up_inspect_stack() -> None:
     """Let `inspect.stack` know at once that the frames of an import belong to no file.
 
     Otherwise it looks through all loaded modules for each of these frames, every time: with torch loaded, that is a

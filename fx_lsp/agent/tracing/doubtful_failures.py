@@ -45,7 +45,7 @@ MISSING_VALUE = "it depends on a value from a missing package"
 
 def is_about_stand_in(message: str) -> bool:
     """Whether an error names what stands in for a missing package: ``argument 'input' must be Tensor, not StandIn``."""
-    return StandIn.__name__ in message
+    return StandIn.__name__ in message or NoWeights.__name__ in message
 
 
 def missing_dependency(
@@ -126,8 +126,10 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         return "it leaves part of its work to subclasses"
     if isinstance(error, TraceFailure) and (missing := _missing_part(error, built.root)):
         return f"it depends on the result of `{missing}`, which is missing"
-    is_own = _is_undefined_name(cause) or _asks_for_class(cause, belongs)
-    may_be_missing = raised_by_program and not is_own
+    refused = _refused_by_class(cause, belongs)
+    if refused is not None and (missing := missing_behind(refused.node, built.root)):
+        return f"it depends on the result of `{missing}`, which is missing"
+    may_be_missing = raised_by_program and refused is None and not _is_undefined_name(cause)
     if may_be_missing and (called := next(itertools.chain(*called_stand_ins()), None)):
         return f"it raises {type(cause).__name__}, possibly because `{called}` is missing"
     modules, bases = missing_parts(built.root)
@@ -136,7 +138,8 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         return f"it raises {type(cause).__name__}, possibly because `{absent[0]}` is missing"
     if not built.recipe.made_up and not weights_are_missing():
         return None
-    is_certain = isinstance(cause, NameError) or _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs)
+    refuses = _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs)
+    is_certain = isinstance(cause, NameError) or refused is not None or refuses
     if raised_by_program and not is_certain:
         blamed = "the arguments that fx-lsp invented" if built.recipe.made_up else "weights that could not be loaded"
         return f"it raises {type(cause).__name__}, possibly because of {blamed}"
@@ -146,7 +149,8 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         and InventedModule.__name__ in str(error)
     ):
         return "it calls a module that fx-lsp invented; if the real module is registered, that call would be traced"
-    sources = _sources(error.node, built.root) if isinstance(error, TraceFailure) else ()
+    node = refused.node if refused is not None else error.node if isinstance(error, TraceFailure) else None
+    sources = _sources(node, built.root)
     if any(isinstance(source, InventedModule) for source in sources):
         return "it depends on the output of a module that fx-lsp invented"
     return None
@@ -190,9 +194,9 @@ def _has_proxy(value: object) -> bool:
 def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     """Whether the program itself raised ``error`` because of traced values.
 
-    That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, names their type in its message, if an
-    ``assert`` asks for the class of one, or if all parameters of the function that raised it, or all variables in the
-    test of the ``if`` around the ``raise``, are traced values.
+    That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, names their type in its message, or if all
+    parameters of the function that raised it, or all variables in the test of the ``if`` around the ``raise``, are
+    traced values.
     """
     frame, line = _raised_at(error)
     if frame is None or not belongs(frame.f_code.co_filename):
@@ -202,8 +206,6 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     if is_about_type and f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error):
         return True
     code, names = frame.f_code, frame.f_locals
-    if _asks_for_class(error, belongs):
-        return True
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     is_open = bool(code.co_freevars or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
     asked = [] if is_open else [set(given)]
@@ -217,20 +219,21 @@ def _raised_at(error: BaseException) -> tuple[FrameType | None, int]:
     return last
 
 
-def _asks_for_class(error: BaseException, belongs: Belongs) -> bool:
-    """Whether the program's ``assert`` does not hold because a traced value is not of the class that it asks for."""
+def _refused_by_class(error: BaseException, belongs: Belongs) -> Proxy | None:
+    """The traced value, if any, that the program's ``assert`` refuses because of its class."""
     frame, line = _raised_at(error)
     if not isinstance(error, AssertionError) or frame is None or not belongs(frame.f_code.co_filename):
-        return False
+        return None
     names = names_in(frame, line)
     for test in [node.test for node in _nodes(frame.f_code) if isinstance(node, ast.Assert) and is_at(node, line)]:
         for part in conjuncts(test):
             match part:
                 case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), classes]):
                     with contextlib.suppress(Exception):
-                        if isinstance(names[name], Proxy) and not isinstance(names[name], value_of(classes, names)):
-                            return True
-    return False
+                        value = names[name]
+                        if isinstance(value, Proxy) and not isinstance(value, value_of(classes, names)):
+                            return value
+    return None
 
 
 def _nodes(code: CodeType) -> list[ast.AST]:

@@ -165,8 +165,8 @@ class TargetRounds:
     def _worth(self, report: Report, attempt: Attempt) -> float:
         """The rank of a report.
 
-        That a class can't be built without arguments, or that a limit ended what the workspace's own recipe builds,
-        tells more than a doubtful result.
+        That a class can't be built without arguments, or that the workspace's own recipe exceeded a limit, tells more
+        than a doubtful result.
         """
         target = self._open[report.target]
         if report.outcome in _EXCEEDED and not attempt.target.recipe.made_up:

@@ -253,7 +253,7 @@ class TargetRun:
             return self._out_of_memory(error)
         if reason := missing_dependency(error=error, building=True):
             return self.report("unchecked", reason=reason)
-        if on_meta and not lacks_file(error):
+        if on_meta and not lacks_file(error.__cause__ or error):
             raise InconclusiveOnMeta from error
         is_invented = isinstance(error, CannotInvent)
         error = error.__cause__ if is_invented and error.__cause__ else error

@@ -583,6 +583,14 @@ async def test_a_guard_around_another_module_takes_its_fallback_without_the_pack
     assert ("cos" in report.code, report.notices) == (True, ())
 
 
+@pytest.mark.parametrize("order", [("asks", "needs"), ("needs", "asks")])
+async def test_a_package_is_there_for_all_modules_or_for_none(client: Client, order: tuple[str, str]) -> None:
+    client.write("asks.py", "try:\n    import nowhere\nexcept ImportError:\n    nowhere = None\n")
+    client.write("needs.py", "import nowhere\n")
+    text = "import {}\nimport {}\n\ndef model(x):\n    return x.cos() if asks.nowhere is None else x.sin()\n"
+    assert "sin" in (await traced(client, text.format(*order), "model")).code
+
+
 async def test_an_installed_package_that_lacks_a_name_or_a_module(client: Client) -> None:
     text = "from torch.nn import Convolution\nimport torch.nn.blocks\n"
     report = await traced(client, text + NET)

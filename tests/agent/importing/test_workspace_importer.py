@@ -119,7 +119,7 @@ async def test_imports_from_the_workspace_root_and_its_src(client: Client) -> No
     assert (await client.trace(file, "model")).only.outcome == "traced"
 
 
-async def test_a_module_is_the_same_by_all_of_its_names(client: Client) -> None:
+async def test_once_loaded_a_file_outside_packages_is_one_module_by_any_name(client: Client) -> None:
     text = """
         class Marker: ...
 
@@ -138,12 +138,16 @@ async def test_the_workspace_s_folder_by_its_own_name(client: Client) -> None:
     file = client.write(
         "vision_net/nets.py",
         """
+        from vision_net import registry, util
         from vision_net.util.ops import f
         from vision_net.kernels import g
         import vision_net_tools.ops
 
+        @registry.MODELS.register_module()
+        class Net: ...
+
         def model(x):
-            return f(x)
+            return f(x) if isinstance(Net(), Net) and util.__name__ == "vision_net.util" else x
         """,
     )
     answer = await client.trace(file, "model", root="vision_net")
@@ -152,6 +156,42 @@ async def test_the_workspace_s_folder_by_its_own_name(client: Client) -> None:
         "ModuleNotFoundError: No module named 'vision_net.kernels'",
         "ModuleNotFoundError: No module named 'vision_net_tools'",
     ]
+
+
+async def test_a_package_of_the_workspace_comes_before_the_workspace_s_own_name(client: Client) -> None:
+    client.write("vision_net/tools/vision_net/__init__.py", "def f(x):\n    return x.cos()\n")
+    text = "from vision_net import f\n\ndef model(x):\n    return f(x)\n"
+    file = client.write("vision_net/tools/scripts/train.py", text)
+    assert "cos" in (await client.trace(file, "model", root="vision_net")).only.code
+
+
+async def test_a_finder_of_the_workspace_is_asked_before_a_package_is_missing(client: Client) -> None:
+    file = client.write(
+        "net.py",
+        """
+        import importlib.abc
+        import importlib.machinery
+        import sys
+
+        class Virtual(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+            def find_spec(self, name, path, target=None):
+                return importlib.machinery.ModuleSpec(name, self) if name == "virtual" else None
+
+            def create_module(self, spec):
+                return None
+
+            def exec_module(self, module):
+                module.size = 42
+
+        sys.meta_path.append(Virtual())
+        import virtual
+
+        def model(x):
+            return x + virtual.size
+        """,
+    )
+    report = (await client.trace(file, "model")).only
+    assert ("x + 42" in report.code, report.notices) == (True, ())
 
 
 async def test_command_line_arguments_are_the_scripts_own(client: Client) -> None:

@@ -464,7 +464,7 @@ def test_the_built_module_holds_no_probes() -> None:
     assert not any(isinstance(value, Probe | InventedSettings) for value in values)
 
 
-def test_a_check_that_lets_none_pass_is_satisfied_first() -> None:
+def test_where_a_check_accepts_none_that_is_tried_first() -> None:
     tries = []
 
     def constructor(self: Any, width: int, norm_cfg: Any, act_cfg: Any) -> None:
@@ -474,7 +474,7 @@ def test_a_check_that_lets_none_pass_is_satisfied_first() -> None:
             raise TypeError("act_cfg")
 
     assert made(module(constructor)) == "M(width=64, norm_cfg=None, act_cfg=None)"
-    assert len(tries) == 4, "two that were refused, and the one that was not, without probes as well"
+    assert len(tries) == 4, "two refused, one accepted, and that one again without probes"
 
 
 def test_a_part_is_never_given_memory() -> None:

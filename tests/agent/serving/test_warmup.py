@@ -1,4 +1,4 @@
-"""What is prepared before the first request; what is said of a torch that lacks a name which fx-lsp uses."""
+"""The preparations before the first request; among them, the message about a torch that lacks a name."""
 
 import inspect
 import subprocess
@@ -7,7 +7,7 @@ from types import FrameType
 
 import pytest
 
-from fx_lsp.agent.serving.warmup import know_frames_of_imports
+from fx_lsp.agent.serving.warmup import speed_up_inspect_stack
 
 PROGRAM = """
 import sys
@@ -43,7 +43,7 @@ def test_a_frame_of_an_import_is_looked_up_without_looking_through_all_modules(m
     exec(compile("import inspect; frame = inspect.currentframe()", "<frozen importlib._bootstrap>", "exec"), namespace)
     frame = namespace["frame"]
     known = inspect.getframeinfo(frame)
-    know_frames_of_imports()
+    speed_up_inspect_stack()
     assert inspect.getframeinfo(frame) == known
 
     def looks_further(*given: object) -> str:

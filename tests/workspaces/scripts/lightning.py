@@ -2,6 +2,8 @@
 # Net: traced
 # Regressor: traced on a condition
 # Distillation: failed exception
+# Pooled: unchecked
+# Activated: unchecked
 # import: missing-package
 
 import lightning_that_is_missing as pl
@@ -39,6 +41,24 @@ class Distillation(pl.Loss):
     def forward(self, outputs, x):
         assert isinstance(outputs, list), "one output for each student"
         return sum(self.distance(output, x) for output in outputs)
+
+
+class Pooled(pl.Loss):
+    def forward(self, x):
+        parts = pl.split_heads(x)
+        assert isinstance(parts, tuple), "several heads"
+        return parts[0]
+
+
+class Activated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.activation = pl.activations.Gated()
+
+    def forward(self, x):
+        parts = self.activation(x)
+        assert isinstance(parts, (list, tuple)), "a value and a gate"
+        return parts[0]
 
 
 if __name__ == "__main__":
