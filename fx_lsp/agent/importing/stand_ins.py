@@ -372,7 +372,7 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self) -> None:
         self.missing: set[str] = set()
         self.folders: dict[str, str] = {}
-        """Folders by the names of top-level packages: what they hold is real, and the rest of the package is missing."""
+        """Folders by the names of top-level packages: what they hold is real, the rest of a package is missing."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

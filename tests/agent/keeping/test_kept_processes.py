@@ -227,6 +227,15 @@ async def test_what_the_import_has_noted_stays_where_it_is(bench: Bench) -> None
     assert (quick, bench.text_at(notice)) == (False, "import absent_package")
 
 
+async def test_by_its_other_name_the_file_is_the_edited_one(bench: Bench, tmp_path: Path) -> None:
+    name = tmp_path.name
+    again = f"from {name}.model import Net as Same\n        return self.part(x) / (2 if type(self) is Same else len(x))"
+    bench.texts[bench.model] = f"import {name}\n" + MODEL.replace("return self.part(x) / len(x)", again)
+    assert "/ 2" in (await bench.trace(anew=True)).only.code
+    quick, report = await bench.quick(bench.model, "(2 if", "(3 if")
+    assert (quick, "/ 3" in report.code) == (True, True)
+
+
 async def test_a_saved_edit_is_still_an_edit(bench: Bench) -> None:
     await bench.trace(anew=True)
     assert (await bench.quick(bench.model, "len(x)", "int(x)"))[0]

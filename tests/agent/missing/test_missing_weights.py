@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from tests.agent.client import Client
+from fx_lsp.agent.messages import Recipe, Snippet
+from tests.agent.client import Client, target_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -185,3 +188,25 @@ async def test_what_lacks_a_file_is_not_built_on_the_cpu_as_well(client: Client)
     )
     report = (await client.trace(file, "Net()")).only
     assert [failure.error for failure in report.failures] == ["FileNotFoundError: no table for meta"]
+
+
+async def test_the_next_recipe_is_tried_on_meta_if_the_first_lacks_a_file(client: Client) -> None:
+    file = client.write(
+        "net.py",
+        """
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self, table=None):
+                super().__init__()
+                self.place = torch.empty(1).device.type
+                self.table = open(table).read() if table else ""
+
+            def forward(self, x):
+                return x.cos() if self.place == "meta" else x.sin()
+        """,
+    )
+    target = target_of(file, "Net('gone.csv')")
+    report = (await client.trace(file, dataclasses.replace(target, fallbacks=(Recipe(Snippet("Net()", 1)),)))).only
+    assert "cos" in report.code

@@ -197,17 +197,24 @@ def test_a_class_without_a_verdict_is_traced_as_its_subclass(alone: Outcome, tol
 
 @pytest.mark.parametrize(
     ("invented", "told"),
-    [("traced", "traced"), ("failed", "failed"), ("unchecked", "timed-out"), ("timed-out", "timed-out")],
+    [
+        ("traced", "traced"),
+        ("failed", "failed"),
+        ("unchecked", "limit"),
+        ("timed-out", "limit"),
+        ("not-built", "limit"),
+    ],
 )
-def test_what_takes_too_long_as_the_workspace_calls_it_is_tried_with_invented_arguments(
-    invented: Outcome, told: Outcome
+@pytest.mark.parametrize("limit", ["timed-out", "out-of-memory"])
+def test_what_takes_too_much_as_the_workspace_calls_it_is_tried_with_invented_arguments(
+    limit: Outcome, invented: Outcome, told: str
 ) -> None:
     processes = Processes("Net", made_up=True)
-    processes.say(0, Report(0, "Net", "timed-out", (Failure("time-limit", "8 layers"),)))
+    processes.say(0, Report(0, "Net", limit, (Failure("time-limit", "8 layers"),)))
     processes.end(0)
     processes.say(1, failed("Net") if invented == "failed" else Report(0, "Net", invented))
     assert not processes.end(1)
-    assert [outcome for _, outcome, _ in processes.told] == [told]
+    assert [outcome for _, outcome, _ in processes.told] == [limit if told == "limit" else told]
 
 
 def test_the_same_error_at_another_line_is_not_the_class_s_own() -> None:
