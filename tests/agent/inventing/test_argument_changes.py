@@ -419,3 +419,25 @@ class Stages(nn.Module):
 
 def test_a_check_may_want_another_number_than_the_default_of_that_name() -> None:
     assert invented(Stages).shown == "Stages(kernel=3, channels=3)"
+
+
+class Attributes(dict[str, Any]):
+    """Settings whose names are read as attributes, as many programs define them."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"no {name} here")
+
+
+class Copies(nn.Module):
+    """Copies its settings before it reads them."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        settings = Attributes({name.lower(): value for name, value in config.STEM.items()})
+        self.layer = nn.Linear(settings.width, Attributes(config.HEAD.items()).classes)
+
+
+def test_a_name_that_a_copy_of_the_settings_lacks() -> None:
+    assert isinstance(invented(Copies).root, Copies)
