@@ -231,7 +231,8 @@ class FileLoader:
     def _forget(self) -> None:
         """Drop the modules that a failed import has left: the workspace's, and submodules of a package that failed."""
         for name in [*itertools.takewhile(lambda name: name != self._last, reversed(sys.modules))]:
-            file = getattr(sys.modules[name], "__file__", None) or "<>"
+            # A module that is loaded on first use would be loaded if it were asked for an attribute.
+            file = getattr(sys.modules[name], "__dict__", {}).get("__file__") or "<>"
             is_own = self._workspace.owns(file) and name not in self._bare
             if is_own or name.partition(".")[0] not in sys.modules:
                 del sys.modules[name]

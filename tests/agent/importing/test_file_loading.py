@@ -567,6 +567,25 @@ async def test_missing_packages_do_not_have_all_modules_imported_again(client: C
     ]
 
 
+async def test_a_module_that_is_loaded_on_first_use_is_not_loaded_by_the_next_attempt(client: Client) -> None:
+    client.write(
+        "lazy.py",
+        """
+        import sys
+        from types import ModuleType
+
+        class Lazy(ModuleType):
+            def __getattr__(self, name):
+                raise ImportError(f"{name} needs a package")
+
+        sys.modules["lazy.kernels"] = Lazy("lazy.kernels")
+        """,
+    )
+    text = "import lazy\nfrom torch.nn import Convolution\n\ndef model(x):\n    return x.cos()\n"
+    report = await traced(client, text, "model")
+    assert noticed(report) == [("import", "from torch.nn import Convolution")]
+
+
 async def test_a_guard_around_another_module_takes_its_fallback_without_the_package(client: Client) -> None:
     client.write("kernels.py", "import nowhere\n\ndef f(x):\n    return len(x)\n")
     text = """
