@@ -57,8 +57,8 @@ _CLASSES = {
 """What Python's messages call the values of some kinds. A ``value`` goes by its own class, and the class of any other
 kind's values is named after the path."""
 
-_NO_VALUES = "cannot be called on meta tensors"
-"""A part of torch's message about an operation that needs the values of tensors on the meta device."""
+_OF_META = re.compile(r"\bmeta\b", re.IGNORECASE)
+"""What torch's messages name if an operation needs values of tensors on the meta device, or mixes them with others."""
 
 _NO_MODULE = re.compile(r"(\S+) is not a Module subclass")
 """torch's message about an object that can't be registered as a submodule."""
@@ -311,7 +311,8 @@ class _ArgumentSearch:
                 continue
             except (Exception, TooLarge) as raised:
                 error = raised
-                self.needs_values = self._plan.on_meta and _NO_VALUES in str(raised)
+                is_of_meta = isinstance(raised, RuntimeError) and _OF_META.search(str(raised)) is not None
+                self.needs_values = self._plan.on_meta and is_of_meta
             if error is not None and not is_built and once_built:
                 # The constructor needs numbers. C code, such as `torch.IntTensor([n])`, asks numbers for their length.
                 self._plan.kinds |= {path: ArgumentKind("value", kind.value) for path, kind in once_built.items()}

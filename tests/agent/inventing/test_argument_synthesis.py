@@ -494,6 +494,26 @@ def test_a_part_is_never_given_memory() -> None:
     assert set(devices) == {"meta"}
 
 
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda layer, width: layer(torch.linspace(0, 1, width)),
+        lambda layer, width: layer.weight.sum().item(),
+        lambda layer, width: layer.weight.tolist(),
+    ],
+)
+def test_a_constructor_that_computes_with_its_weights_is_left_to_the_cpu(compute: Callable[..., Any]) -> None:
+    tries = []
+
+    def constructor(self: Any, width: int) -> None:
+        tries.append(width)
+        self.result = compute(nn.Linear(width, width), width)
+
+    with pytest.raises(CannotInvent):
+        made(module(constructor))
+    assert len(tries) == 1
+
+
 def test_a_failed_invention_reports_what_the_constructor_raised() -> None:
     def constructor(self: Any, key: Any) -> None:
         raise LookupError("never")
