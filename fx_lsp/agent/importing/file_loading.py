@@ -64,7 +64,7 @@ class FileLoader:
         self._stand_ins = StandInFinder()
         self._last = next(reversed(sys.modules))  # a set of all names would touch the memory of each
         self._bare: set[str] = set()
-        """Packages that were created without running their ``__init__.py``, which fails."""
+        """Packages that were created without running an ``__init__.py``, which fails or does not exist."""
         self._without: set[str] = set()
         """Functions that failed to load weights, and were replaced by functions that load nothing."""
         self._asked_for: set[str] = set()
@@ -74,7 +74,7 @@ class FileLoader:
     def run(self) -> LoadedFile:
         """Import the file. Raises only errors that leave nothing of it to use, such as a syntax error."""
         self._workspace.repair = self._makes_up_for_import
-        self._workspace.provide = self._provided
+        self._workspace.provide = self._provided_at_once
         sys.meta_path.insert(0, self._stand_ins)
         self._stand_ins.deny_when_asked()
         with empty_command_line(), rare_collections():
@@ -160,7 +160,7 @@ class FileLoader:
             self._note("import", error)
         return provided
 
-    def _provided(self, package: str) -> importlib.machinery.ModuleSpec | None:
+    def _provided_at_once(self, package: str) -> importlib.machinery.ModuleSpec | None:
         """Provide a top-level package that an import did not find, if nothing would catch the error; return its spec.
 
         A package that the program asks for elsewhere, and may do without, is provided only for the next attempt, so
@@ -237,8 +237,8 @@ class FileLoader:
             if is_own or name.partition(".")[0] not in sys.modules:
                 del sys.modules[name]
                 above, _, last = name.rpartition(".")
-                if above in self._bare:
-                    vars(sys.modules[above]).pop(last, None)
+                if above in self._bare and above in sys.modules:
+                    vars(sys.modules[above]).pop(last, None)  # or `from above import last` would find it
         forget_unfinished_wraps()
 
 

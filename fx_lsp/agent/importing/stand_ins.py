@@ -377,7 +377,7 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module that is missing; None for any other."""
+        """The spec of a module that is missing, or of a package that is a folder; None for any other."""
         if fullname in self.folders:
             spec = importlib.machinery.ModuleSpec(fullname, self, is_package=True)
             spec.submodule_search_locations = [self.folders[fullname]]

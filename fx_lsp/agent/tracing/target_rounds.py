@@ -1,9 +1,9 @@
 """Traces the targets of a request in rounds, each target in a process that has imported the file.
 
 First come the targets that the workspace shows how to build. A class without a recipe that works is then looked for
-among the submodules (parts) of what was built, in this file or by recipes of other files. If it is not found, it is
-built with invented arguments. Then it is looked for among the parts of modules built with invented arguments, and last,
-if that brought no verdict, among the base classes of all that was built.
+among the submodules (parts) of what was built, in this file or by recipes of other files. If it is not found, or its
+recipe exceeds a limit, it is built with invented arguments. Then it is looked for among the parts of modules built with
+invented arguments, and last, if that brought no verdict, among the base classes of all that was built.
 """
 
 from __future__ import annotations
