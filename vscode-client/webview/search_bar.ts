@@ -36,10 +36,13 @@ export class SearchBar {
     this.input.select();
   }
 
-  /** Searches in other nodes from now on. */
+  /** Searches in other nodes from now on; who stands on a hit stays on it while a node of its name is found. */
   show(nodes: GraphNode[]): void {
+    const stoodOn = this.found[this.current]?.name;
     this.nodes = nodes;
     this.search();
+    this.current = this.found.findIndex((node) => node.name === stoodOn);
+    this.say();
   }
 
   private search(): void {
