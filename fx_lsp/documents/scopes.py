@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from fx_lsp.documents.parametrized_tests import parametrized
+
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CHANGING = frozenset({"eval", "train", "append", "extend", "insert", "update", "add"})
 """Methods whose calls are assumed to change their object."""
@@ -24,7 +26,10 @@ class Scope:
     is_class: bool = False
     parameters: frozenset[str] = frozenset()
     defaults: dict[str, Binding] = field(default_factory=dict)
-    """The defaults of the function's parameters, as if they were assigned before its definition."""
+    """The defaults of the function's parameters, as if they were assigned before its definition.
+
+    A test's parameters have the values of its first case (`parametrized`).
+    """
     bindings: defaultdict[str, list[Binding]] = field(default_factory=lambda: defaultdict(list))
 
 
@@ -97,7 +102,6 @@ class ScopeVisitor(ast.NodeVisitor):
         """Local name -> the dotted name that it is imported from, wherever in the file the import is."""
         self.star_imports: list[Binding] = []
         """Each ``from a import *``, under the name of its module."""
-        """The modules of all ``from module import *`` statements."""
         self.calls: list[tuple[ast.Call, CodePlace]] = []
         self.classes: list[ast.ClassDef] = []
         self._place = CodePlace(self.module, ast.Pass(lineno=0, col_offset=0, end_lineno=0, end_col_offset=0))
@@ -230,7 +234,8 @@ class ScopeVisitor(ast.NodeVisitor):
         for outer in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
             self.visit(outer)
         prefix = f"{scope.prefix}{node.name}.<locals>."
-        defaults = {name: self._default(name, value) for name, value in _defaults(node.args)}
+        values = (*_defaults(node.args), *parametrized(node))
+        defaults = {name: self._default(name, value) for name, value in values}
         self._visit_scope(Scope(scope, prefix, parameters=_parameters(node.args), defaults=defaults), node.body)
 
     def _default(self, name: str, value: ast.expr) -> Binding:

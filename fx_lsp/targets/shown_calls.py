@@ -31,7 +31,7 @@ class ShownCalls:
         self._text = SourceText(path, source)
         self._calls: dict[str, list[tuple[ast.Call, CodePlace]]] = {}
         for call, place in self.names.calls:
-            name = class_of(call)
+            name = self._class_of(call)
             if name and not place.expects_error and not (self.names.qualified(call.func) or "").startswith("torch."):
                 self._calls.setdefault(name, []).append((call, place))
 
@@ -92,6 +92,22 @@ class ShownCalls:
         line = self._text.name_span(node).line
         return Recipe(Snippet(name, line), (self._import(name, line),), made_up=True, file=self._path)
 
+    def _class_of(self, call: ast.Call) -> str:
+        """The unqualified name in a call of what may be a class, such as ``models.Net(3)`` or ``Net.from_name('b0')``.
+
+        Empty if it can't be one: ``x.view(3)``. The name of a class may begin with a small letter: ``moving_avg(25)``.
+        """
+        match call.func:
+            case ast.Name(id=name) | ast.Attribute(attr=name) if _looks_like_class(name):
+                return name
+            case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method):
+                if method.startswith("from_") and _looks_like_class(name):
+                    return name
+                return method if name in self.names.imported else ""
+            case ast.Name(id=name):
+                return name
+        return ""
+
     def _snippets(self, statements: Iterable[ast.stmt]) -> tuple[Snippet, ...] | None:
         """The statements, adapted to run in any file; None if one needs a module that cannot be imported by name."""
         found = []
@@ -116,12 +132,5 @@ class ShownCalls:
         return Snippet(f"from {'.'.join(self._module)} import {name}", line)
 
 
-def class_of(call: ast.Call) -> str:
-    """The unqualified class name in a call such as ``models.Net(3)`` or ``Net.from_name('b0')``; empty otherwise."""
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name) if name.lstrip("_")[:1].isupper():
-            return name
-        case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method):
-            if method.startswith("from_") and name.lstrip("_")[:1].isupper():
-                return name
-    return ""
+def _looks_like_class(name: str) -> bool:
+    return name.lstrip("_")[:1].isupper()

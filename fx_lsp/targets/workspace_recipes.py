@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ MOST_HOSTS = 2
 DEPTH = 3
 """How many levels of hosts (classes that use the class) are searched: a layer in a block in a model."""
 
-_NAME = re.compile(r"\b_*[A-Z]\w+")
+_NAME = re.compile(r"\b_*[A-Z]\w+|\b[a-z_]\w*(?=\()")
 _CLASS = re.compile(r"^class\s+(\w+)", re.MULTILINE)
 _PROSE = (".md", ".rst")
 _YAML = (".yaml", ".yml")
@@ -48,7 +49,7 @@ class _File:
     """What the first pass finds in one file."""
 
     names: frozenset[str]
-    """All words that look like the name of a class."""
+    """All words that look like the name of a class, and all names that are called."""
     classes: frozenset[str]
     """The classes that the file defines."""
     uses: int
@@ -62,7 +63,8 @@ class _File:
         used = [
             (name, frozenset(_NAME.findall(text, start, end))) for (name, start), end in zip(starts, ends, strict=False)
         ]
-        return cls(frozenset(_NAME.findall(text)), frozenset(name for name, _ in starts), hash(tuple(used)))
+        names = frozenset(map(sys.intern, _NAME.findall(text)))  # the same in many files
+        return cls(names, frozenset(name for name, _ in starts), hash(tuple(used)))
 
 
 class WorkspaceRecipes:

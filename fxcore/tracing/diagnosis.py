@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from fxcore.failures import FailureKind, TraceFailure, as_failure
 from fxcore.node import Node
 from fxcore.source import Frame, Place, definition_span, is_user_file, return_span, traceback_places, user_frames
 from fxcore.source.bytecode import is_call
-from fxcore.source.syntax import callee_at
+from fxcore.source.syntax import call_around, callee_at
 from fxcore.wrap import find_proxy
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _failure(error: Exception, session: TraceSession) -> TraceFailure:
     last = session.tracer._last_failure
     asked = last if last is not None and last.place == (frame.f_code, lasti) else None
     calls = is_call(frame.f_code, lasti)
-    if calls and (asked is not None or find_proxy(*frame.f_locals.values()) is not None):
+    if calls and (asked is not None or _may_pass_traced_value(frame, lasti)):
         failure = as_failure(error, FailureKind.FOREIGN_CALL)
         failure.callee = callee_at(frame, lasti)
     elif library := _library_entered(frames):
@@ -77,6 +78,38 @@ def _failure(error: Exception, session: TraceSession) -> TraceFailure:
         failure = as_failure(error, FailureKind.EXCEPTION if asked is None else asked.kind)
     failure.node = None if asked is None else asked.node
     return failure
+
+
+def _may_pass_traced_value(frame: FrameType, lasti: int) -> bool:
+    """Whether a traced value may be among the arguments of the call at offset ``lasti``, as far as the source shows."""
+    if find_proxy(*frame.f_locals.values()) is None:
+        return False
+    call = call_around((frame.f_code, lasti))
+    if call is None:
+        return True
+    names = _names_evaluated(call, frame.f_locals)
+    return any(_may_hold_traced_value(value) for name, value in frame.f_locals.items() if name in names)
+
+
+def _names_evaluated(node: ast.AST, variables: Mapping[str, object]) -> set[str]:
+    """The names in an expression, without those in a comprehension over a variable that is empty."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        source = node.generators[0].iter
+        items = variables.get(source.id) if isinstance(source, ast.Name) else None
+        if type(items) in (list, tuple, dict, set, range) and not items:
+            return set()
+    return {name for inner in ast.iter_child_nodes(node) for name in _names_evaluated(inner, variables)}
+
+
+def _may_hold_traced_value(value: object) -> bool:
+    """Whether ``value`` is or holds a traced value; also true of iterators, which can't be looked into."""
+    if find_proxy(value) is not None:
+        return True
+    if isinstance(value, Iterator):
+        return True
+    return not isinstance(value, type) and find_proxy(getattr(value, "__dict__", None)) is not None
 
 
 def _raised_by_a_proxy_of_torch_fx(traceback: TracebackType | None) -> bool:

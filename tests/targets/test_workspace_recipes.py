@@ -102,6 +102,52 @@ class TestACall:
             ["from pkg.net import Net", "width = 7"],
         )
 
+    @pytest.mark.parametrize(
+        ("decorators", "parameters", "setup"),
+        [
+            ("@pytest.mark.parametrize('w', [7, 8])", "w", ["w = 7"]),
+            ("@pytest.mark.parametrize('w', [pytest.param(7, id='seven')])", "w", ["w = 7"]),
+            ("@pytest.mark.parametrize('w', [(7,), 8])", "w", ["w = (7,)"]),
+            ("@pytest.mark.parametrize('w', range(7, 9))", "w", ["w = [*range(7, 9)][0]"]),
+            ("@pytest.mark.parametrize('w', WIDTHS)", "w", ["WIDTHS = (7, 8)", "w = [*WIDTHS][0]"]),
+            ("@pytest.mark.parametrize('n, w', [(1, 7), (2, 8)])", "n, w", ["w = 7"]),
+            ("@pytest.mark.parametrize(('n', 'w'), [pytest.param(1, 7)])", "w, n", ["w = 7"]),
+            ("@pytest.mark.parametrize(['n', 'w'], zip(range(2), WIDTHS))", "n, w", None),
+            ("@pytest.mark.parametrize('n', [1])\n@pytest.mark.parametrize('w', [7])", "n, w", ["w = 7"]),
+            ("@pytest.mark.parametrize('w', [7])", "w=3", ["w = 7"]),
+            ("@pytest.mark.parametrize('n', [7])", "n, w", None),
+            ("@parameterized.expand([(1, 7), (2, 8)])", "self, n, w", ["w = 7"]),
+            ("@parameterized.parameters(7, 8)", "self, w", ["w = 7"]),
+            ("@parameterized.parameters((1, 7), (2, 8))", "self, n, w", ["w = 7"]),
+            ("@parameterized.parameters([(1, 7), (2, 8)])", "self, n, w", ["w = 7"]),
+            ("@parameterized.parameters({'w': 7, 'n': 1})", "self, n, w", ["w = 7"]),
+            ("@parameterized.named_parameters(('few', 1, 7))", "self, n, w", ["w = 7"]),
+            ("@parameterized.named_parameters(dict(testcase_name='few', n=1, w=7))", "self, n, w", ["w = 7"]),
+        ],
+    )
+    def test_a_test_s_parameters_have_the_values_of_its_first_case(
+        self, tree: Tree, decorators: str, parameters: str, setup: list[str] | None
+    ) -> None:
+        path = tree.write("net.py", NET)
+        head = "from net import Net\nWIDTHS = (7, 8)\n"
+        tree.write("test_net.py", f"{head}{decorators}\ndef test({parameters}):\n    Net(w)\n")
+        recipe = tree.targets(path)["Net"].recipe
+        if setup is None and "zip" in decorators:
+            assert shown(recipe)[2][-1] == "w = [*zip(range(2), WIDTHS)][0][1]"
+        elif setup is None:
+            assert recipe.made_up
+        else:
+            assert shown(recipe)[1:] == ("Net(w)", ["from net import Net", *setup])
+
+    def test_the_name_of_a_class_may_begin_with_a_small_letter(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET.replace("class Net", "class wide_net"))
+        assert tree.targets(path)["wide_net"].recipe.made_up
+        train = tree.write("train.py", "import net\nx = net.wide_net(7)\ny = x.wide_net(8)\n")
+        tree.elsewhere.changed(train)
+        assert [*shown(tree.targets(path)["wide_net"].recipe)[1:]] == ["net.wide_net(7)", ["import net"]]
+        own = tree.write("own.py", NET.replace("class Net", "class wide_net") + "\ndef f(x):\n    return wide_net(9)\n")
+        assert tree.targets(own)["wide_net"].recipe.root.source == "wide_net(9)"
+
     def test_a_recipe_has_the_line_of_the_other_file(self, tree: Tree) -> None:
         path = tree.write("net.py", NET)
         tree.write("README.md", "# Net\n\n```python\nfrom net import Net\n\nnet = Net(7)\n```\n")

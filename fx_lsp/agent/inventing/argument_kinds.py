@@ -153,7 +153,9 @@ def _by_name(name: str) -> ArgumentKind:
         return ArgumentKind("value", value=INVENTED_MODULE)
     if lower in ("module", "submodule"):
         return ArgumentKind("module")
-    if lower in ("dtype", "generator"):
+    if lower.endswith("dtype"):
+        return ArgumentKind("value", torch.float32)
+    if lower == "generator":
         return ArgumentKind("value", value=None)
     for pattern, text in _TEXTS:
         if pattern.search(lower):

@@ -109,6 +109,9 @@ def test_a_failure_names_the_operation(operation: str, body: str) -> None:
         ("einops.rearrange", "import einops; return einops.rearrange(x, 'a b -> b a')"),
         ("divmod", "return divmod(x, 2)"),
         ("''.join", "return ''.join(['a', x])"),
+        ("torch.ones", "rows = [{'sizes': [x, 2]}]; return torch.ones(*rows[0]['sizes'])"),
+        ("torch.ones", "sizes = iter([x, 2]); return torch.ones(*sizes)"),
+        ("torch.ones", "f.sizes = [x, 2]; return torch.ones(*f.sizes)"),
     ],
 )
 def test_a_foreign_call_names_the_function_that_refused(callee: str, body: str) -> None:
@@ -134,3 +137,9 @@ def test_a_value_that_a_trace_by_torch_fx_left_behind_is_of_another_trace() -> N
 def test_a_library_s_own_error_without_a_traced_value_is_no_refusal() -> None:
     failure = failure_of("import json; json.loads('['); return x")
     assert (failure.kind, failure.callee) == (FailureKind.EXCEPTION, "")
+
+
+@pytest.mark.parametrize("arguments", ["[]", "[x[i] for i in parts]", "parts, dim=1", "f.parts"])
+def test_a_call_that_is_given_no_traced_value_does_not_refuse_one(arguments: str) -> None:
+    failure = failure_of(f"parts = f.parts = []; return torch.cat({arguments})")
+    assert failure.kind is FailureKind.EXCEPTION
