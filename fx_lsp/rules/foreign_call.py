@@ -61,7 +61,7 @@ _OF_OTHERS = {
     ),
     "einops": (
         "passes a traced value to einops, which accepts only tensors from libraries that it supports.",
-        "Use a layer from `einops.layers.torch` as a submodule, or `reshape` and `permute`, which are recorded.",
+        "Use `reshape`, `permute` and `mean`, which are recorded, or record the call itself with `torch.fx.wrap`.",
     ),
     "json": ("converts a traced value to text.", "Leave the value out of the text."),
     "join": ("converts a traced value to text.", "Leave the value out of the text."),

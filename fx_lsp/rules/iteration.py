@@ -33,7 +33,7 @@ def message(failure: Failure, expression: str) -> str:
 
 
 def _advice(failure: Failure, expression: str) -> str:
-    if failure.passed_on is not None:
+    if failure.passed_on is not None or "*args" in expression:
         return "Replace `*args` and `**kwargs` with the parameters that are passed on: `def forward(self, x, mask)`."
     operation = failure.operation or called(expression) or ""
     if operation in _BY_OPERATION and not (failure.subject == "shape" and called(expression)):
@@ -41,8 +41,10 @@ def _advice(failure: Failure, expression: str) -> str:
     match parsed(expression):
         case ast.Tuple(elts=items) if _starred(items):
             return "Add the tuples instead, which is recorded: `x.shape + (n,)` for `(*x.shape, n)`."
-        case ast.Call(args=arguments) if _starred(arguments):
+        case ast.Call(args=arguments) if _starred(arguments) and failure.subject == "shape":
             return "Pass the sizes as one tuple, which is recorded: `x.view(x.shape + (n,))`."
+        case ast.Call(args=arguments) if _starred(arguments):
+            return "Pass a fixed number of items, each by its index, which is recorded: `f(x[0], x[1])`."
     if failure.subject == "shape":
         return _OF_A_SHAPE
     if failure.subject == "argument":

@@ -7,6 +7,7 @@ messages.
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterable
 
 from fx_lsp.agent.messages import Target
@@ -55,12 +56,17 @@ def _targets(tree: ast.Module, said: DirectivesByName, text: SourceText, example
     classes = Classes(names)
     called = with_inputs(explicit_targets(names, text), said)
     explicit = [*called, *directed_targets(names, tree, said, text, examples)]
-    instances = _without(explicit, instance_targets(names, classes, text))
-    inferred = with_directives(
-        instances + _without(explicit + instances, class_targets(names, classes, text, examples)), said
-    )
+    of_classes = list(class_targets(names, classes, text, examples))
+    instances = _with_recipes_of(of_classes, _without(explicit, instance_targets(names, classes, text)))
+    inferred = with_directives(instances + _without(explicit + instances, of_classes), said)
     found = [target for target in explicit + inferred if not is_skipped(target, said)]
     return tuple(sorted(with_examples(found, names), key=lambda target: (target.span.line, target.span.col)))
+
+
+def _with_recipes_of(classes: Iterable[Target], instances: Iterable[Target]) -> list[Target]:
+    """``instances``, for each of which its class is built if the file, as it is imported, does not define it."""
+    recipes = {target.symbol: (target.recipe, *target.fallbacks) for target in classes}
+    return [dataclasses.replace(target, fallbacks=recipes.get(target.symbol, ())) for target in instances]
 
 
 def _without(known: list[Target], found: Iterable[Target]) -> list[Target]:

@@ -89,6 +89,9 @@ class Classes:
             for member in reversed(current.body):  # earlier definitions are overloads
                 if isinstance(member, Function) and member.name == name:
                     return member
+                match member:
+                    case ast.Assign(targets=[ast.Name(id=bound)], value=ast.Name(id=other)) if bound == name != other:
+                        return self._method(current, other)
         return None
 
     def _inherits_forward(self, base: str | None) -> bool:

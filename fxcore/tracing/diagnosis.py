@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 import sysconfig
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,10 @@ _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 
 # The module and the name of the function by which torch.fx's proxies record calls to torch functions.
 _RECORDER_OF_TORCH_FX = ("torch.fx.proxy", "__torch_function__")
+
+
+# Python's message about what is called; the arguments have no part in it.
+_UNCALLABLE = re.compile(r"'(?!Proxy)\w+' object is not callable$")
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ def _failure(error: Exception, session: TraceSession) -> TraceFailure:
     frame, lasti = frames[-1]
     last = session.tracer._last_failure
     asked = last if last is not None and last.place == (frame.f_code, lasti) else None
-    calls = is_call(frame.f_code, lasti)
+    calls = is_call(frame.f_code, lasti) and not _UNCALLABLE.match(str(error))
     if calls and (asked is not None or _may_pass_traced_value(frame, lasti)):
         failure = as_failure(error, FailureKind.FOREIGN_CALL)
         failure.callee = callee_at(frame, lasti)

@@ -287,6 +287,31 @@ class TestInferred:
         imports = "import torch\nfrom torch import nn\nfrom lightning import LightningModule\nfrom o import Other\n"
         assert titles(f"{imports}{definition}\n") == ["A"]
 
+    def test_the_class_of_an_instance_is_built_where_the_file_does_not_define_the_instance(self) -> None:
+        source = """
+            from torch import nn
+            class Net(nn.Module):
+                def __init__(self, width):
+                    super().__init__()
+                def forward(self, x):
+                    return x
+            net = Net(read("width.txt"))
+        """
+        (target,) = find_targets("/net.py", dedent(source)) or ()
+        assert (target.key, target.recipe.root.source, target.recipe.made_up) == ("instance:net", "net", False)
+        assert (target.fallbacks[-1].root.source, target.fallbacks[-1].made_up) == ("Net", True)
+
+    def test_the_forward_of_a_class_may_be_one_of_its_other_methods(self) -> None:
+        source = """
+            from torch import nn
+            class Net(nn.Module):
+                def apply_all(self, x):
+                    return x
+                forward = apply_all
+        """
+        (target,) = find_targets("/net.py", dedent(source)) or ()
+        assert target.key == "class:Net"
+
     @pytest.mark.parametrize(
         ("line", "expected"),
         [

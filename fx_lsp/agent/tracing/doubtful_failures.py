@@ -36,6 +36,7 @@ from fx_lsp.agent.missing.missing_uses import (
 )
 from fx_lsp.agent.missing.missing_weights import NoWeights, weights_are_missing
 from fx_lsp.agent.traceback_steps import Belongs, causes
+from fx_lsp.agent.tracing.lacking_setup import OF_SUBCLASSES, lacking_setup
 from fxcore.failures import FailureKind, TraceFailure
 from fxcore.node import Node
 from fxcore.proxy import Proxy
@@ -123,7 +124,9 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     )
     is_unimplemented = isinstance(cause, NotImplementedError | AttributeError) and type(built.root).__subclasses__()
     if raised_by_program and intent != "explicit" and is_unimplemented:
-        return "it leaves part of its work to subclasses"
+        return OF_SUBCLASSES
+    if raised_by_program and intent != "explicit" and (reason := lacking_setup(cause, belongs)):
+        return reason
     if isinstance(error, TraceFailure) and (missing := _missing_part(error, built.root)):
         return f"it depends on the result of `{missing}`, which is missing"
     refused = _refused_by_class(cause, belongs)
@@ -162,13 +165,13 @@ def _is_undefined_name(error: BaseException) -> bool:
 
 
 def _refuses_plain_value(error: TraceFailure) -> bool:
-    """Whether Python refused a value that is not traced, such as the float in ``range(0.5)``, wherever symbols are."""
-    is_plain = _REFUSED.match(str(error.__cause__ or error)) is not None
+    """Whether a value was refused that is not traced, such as the float in ``range(0.5)``, wherever symbols are."""
+    is_plain = _REFUSED.search(str(error.__cause__ or error)) is not None
     return error.kind is FailureKind.FOREIGN_CALL and error.node is None and is_plain
 
 
-_REFUSED = re.compile(r"'(?:bool|int|float|str|list|tuple|dict|set|NoneType)' object ")
-"""How Python's messages about a value of a built-in type begin."""
+_REFUSED = re.compile(r"^'(?:bool|int|float|str|list|tuple|dict|set|NoneType)' object |non-empty (?:list|TensorList)")
+"""Python's messages about a value of a built-in type, and torch's about a list without items."""
 
 
 def _refused_by_library(error: BaseException, belongs: Belongs) -> bool:
@@ -195,8 +198,8 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     """Whether the program itself raised ``error`` because of traced values.
 
     That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, names their type in its message, or if all
-    parameters of the function that raised it, or all variables in the test of the ``if`` around the ``raise``, are
-    traced values.
+    parameters of the function that raised it, or all variables in the test of the ``if`` or ``elif`` that decides about
+    the ``raise``, are traced values.
     """
     frame, line = _raised_at(error)
     if frame is None or not belongs(frame.f_code.co_filename):
@@ -242,12 +245,12 @@ def _nodes(code: CodeType) -> list[ast.AST]:
 
 
 def _tests_around(code: CodeType, line: int) -> list[ast.expr]:
-    """The test of each ``if`` whose body has the ``raise`` at ``line`` as one of its statements."""
+    """The test of each ``if`` that has the ``raise`` at ``line`` as a statement of its body or of its ``else``."""
     branches = [node for node in _nodes(code) if isinstance(node, ast.If)]
     return [
         node.test
         for node in branches
-        for statement in node.body
+        for statement in (*node.body, *node.orelse)
         if isinstance(statement, ast.Raise) and is_at(statement, line)
     ]
 

@@ -26,7 +26,10 @@ from fx_lsp.agent.tracing.trace_target import could_not_invent
 _EXCEEDED: tuple[Outcome, ...] = ("timed-out", "out-of-memory")
 """Outcomes that other arguments may avoid."""
 
-_RANKS: tuple[Outcome, ...] = (*_EXCEEDED, "not-built", "unchecked", "failed")
+_UNDEFINED: tuple[Outcome, ...] = ("skipped", "not-imported")
+"""Outcomes of an instance that its file, as it was imported, does not define; its class may be defined."""
+
+_RANKS: tuple[Outcome, ...] = (*_UNDEFINED, *_EXCEEDED, "not-built", "unchecked", "failed")
 """Outcomes that a better one may replace, the least informative first."""
 
 Start = Callable[[Attempt, Hear, Gone], object]
@@ -179,6 +182,8 @@ class TargetRounds:
         """Whether no other recipe and no host can improve the report; a class that fails alone may pass in a host."""
         target = self._open[report.target]
         is_class = target.intent != "explicit" and target.symbol in self._classes
+        if report.outcome in _UNDEFINED:
+            return not (is_class and target.key.startswith("instance:") and target.fallbacks)
         return report.outcome not in _RANKS or (report.outcome == "failed" and not is_class)
 
     def _settle(self, *outcomes: Outcome) -> None:

@@ -30,6 +30,7 @@ from fx_lsp.agent.traceback_steps import causes, chain_of_error, chain_of_frames
 from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency, reason_for_doubt, undecided_call
 from fx_lsp.agent.tracing.further_failures import Explored, Recorded, recorded_until
 from fx_lsp.agent.tracing.graph_details import details_of, details_of_failing, inputs_for, only_input, parameter_count
+from fx_lsp.agent.tracing.lacking_setup import lacking_setup
 from fxcore.failures import FailureKind, TraceFailure
 from fxcore.graph import Graph
 from fxcore.notices.watch import noticing
@@ -258,6 +259,8 @@ class TargetRun:
         is_invented = isinstance(error, CannotInvent)
         error = error.__cause__ if is_invented and error.__cause__ else error
         chain = chain_of_error(error, self._owns)
+        if self._target.intent != "explicit" and (lacking := lacking_setup(error, self._owns)):
+            return self.report("unchecked", reason=lacking)
         if is_invented and not self._fails_for_all_arguments(error):
             return self.report("unchecked", reason=could_not_invent(Failure("build", describe(error), chain)))
         is_own = isinstance(error, NameError)  # no weights would define the name

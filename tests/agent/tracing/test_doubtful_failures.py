@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 from torch import nn
 
 import fxcore
@@ -33,6 +34,17 @@ def refuses(x: Any, width: int = 4) -> Any:
     return x
 
 
+def refuses_what_is_neither(x: Any, width: int = 4) -> Any:
+    if isinstance(x, list) and width:
+        return x
+    if isinstance(x, tuple):
+        return x[0]
+    elif isinstance(x, dict):  # noqa: RET505
+        return x["x"]
+    else:
+        raise TypeError
+
+
 def refuses_a_number(x: Any, width: int = 4) -> Any:
     if width:
         raise NotImplementedError(f"no width {width} for {type(x)}, which is not a list")
@@ -51,6 +63,8 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
         (lambda self, x: LIBRARY["add"](x, x), True),
         (lambda self, x: LIBRARY["scale"](64), False),
         (lambda self, x: [x for _ in range(0.5)], False),  # type: ignore[call-overload]
+        (lambda self, x: torch.stack([x + size for size in self.sizes]), False),
+        (lambda self, x: refuses_what_is_neither(x), True),
         (lambda self, x: refuses(x), True),
         (lambda self, x: refuses_silently(x), False),
         (lambda self, x: refuses_a_number(x), False),
@@ -62,6 +76,8 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
         "a symbol among its arguments",
         "a made-up number",
         "a made-up number for Python's own function",
+        "a list that is empty because of made-up arguments",
+        "the program takes a symbol for none of the classes that it knows",
         "the program names the type of a symbol",
         "the program names no type",
         "another error that names the type",
@@ -71,9 +87,9 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
     ],
 )
 def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, is_believed: bool) -> None:
-    net = type("Net", (nn.Module,), {"forward": forward})()
+    net = type("Net", (nn.Module,), {"forward": forward, "sizes": ()})()
     recipe = Recipe(Snippet("Net", 1), made_up=True)
-    with pytest.raises(Exception, match=r"tensors|large|float|list|^$") as caught:
+    with pytest.raises(Exception, match=r"[Tt]ensor|large|float|list|^$") as caught:
         fxcore.Tracer().trace(net)
     doubted = reason_for_doubt(
         caught.value,

@@ -143,3 +143,7 @@ def test_a_library_s_own_error_without_a_traced_value_is_no_refusal() -> None:
 def test_a_call_that_is_given_no_traced_value_does_not_refuse_one(arguments: str) -> None:
     failure = failure_of(f"parts = f.parts = []; return torch.cat({arguments})")
     assert failure.kind is FailureKind.EXCEPTION
+
+
+def test_what_can_t_be_called_does_not_refuse_its_arguments() -> None:
+    assert failure_of("layer = None; return layer(x)").kind is FailureKind.EXCEPTION
