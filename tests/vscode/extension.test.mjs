@@ -141,6 +141,17 @@ suite("extension", {}, (editor) => {
     await answersAnEdit();
   });
 
+  test("a server that is killed while tracing is paused comes back paused", async () => {
+    await editor.command("fx-lsp: Pause Tracing");
+    await until("the status", async () => /paused/.test(await editor.languageStatus()));
+    const [{ pid }] = servers(editor);
+    signal(pid, "SIGKILL");
+    await until("another server", () => servers(editor).length === 1 && servers(editor)[0].pid !== pid);
+    await until("the status", async () => /paused/.test(await editor.languageStatus()));
+    await editor.command("fx-lsp: Resume Tracing");
+    await answersAnEdit();
+  });
+
   test("a Python that the server can't run on is named, and a better one is taken at once", async () => {
     editor.setMachineSettings({ "fxLsp.interpreter": [TORCH_PYTHON], "fxLsp.server.python": ["/nowhere/python"] });
     const message = editor.page.locator(".notification-toast", { hasText: "needs Python 3.10 or newer" });

@@ -1,6 +1,7 @@
 // The generated forward beside the source, in a real VS Code.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
+import { GraphPage } from "./graph_page.mjs";
 import { suite } from "./suite.mjs";
 import { until } from "./until.mjs";
 
@@ -97,5 +98,16 @@ suite("forward", { viewport: { width: 1500, height: 900 } }, (editor) => {
     await goInto("features.mean");
     await editor.command("fx-lsp: Open Generated Forward");
     await editor.marked(["mean = relu_6.mean(dim = (2, 3)); relu_6 = None"]);
+  });
+
+  test("its commands work also after its source is closed", async () => {
+    const graph = new GraphPage(editor.page);
+    await editor.focusEditor();
+    await editor.revert();
+    await editor.closeEditor("classifier.py");
+    await editor.page.locator(`${FORWARD_TAB}.active`).click();
+    await editor.command("fx-lsp: Show Graph");
+    assert.match(await graph.ready(), /^21 nodes/);
+    assert.equal(await editor.page.locator(".tab", { hasText: /^classifier\.py/ }).count(), 0);
   });
 });

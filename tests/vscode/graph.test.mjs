@@ -1,6 +1,6 @@
 // The graph beside the source, in a real VS Code.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { GraphPage } from "./graph_page.mjs";
@@ -140,5 +140,26 @@ suite("graph", { viewport: { width: 1500, height: 900 } }, (editor) => {
     await failing.click();
     await atLine("features.mean");
     await graph.tab("Graph").click();
+  });
+
+  test("another input is taken also while the source is closed, and stays when the window is loaded anew", async () => {
+    const shapes = graph.summary.filter({ hasText: "shapes for images: [2, 3, 64, 64]" });
+    await editor.focusEditor();
+    await editor.revert();
+    await graph.summary.filter({ hasText: /^21 nodes/ }).waitFor();
+    await editor.closeEditor("classifier.py");
+    const field = graph.frame.getByLabel("Input", { exact: true });
+    await field.fill("torch.rand(2, 3, 64, 64)");
+    await field.press("Enter");
+    await shapes.waitFor();
+    await editor.reload("2, 3, 64, 64");
+    await shapes.waitFor();
+    assert.equal(await editor.page.locator(".tab", { hasText: "classifier.py" }).count(), 0);
+  });
+
+  test("a graph whose source is gone says so", async () => {
+    rmSync(join(editor.workspace, "classifier.py"));
+    await editor.reload("2, 3, 64, 64");
+    await graph.frame.locator("#missing").filter({ hasText: "classifier.py is gone." }).waitFor();
   });
 });

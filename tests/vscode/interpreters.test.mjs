@@ -1,6 +1,6 @@
 // Which Python traces: one that is chosen while the window is open, and another one in each folder of a workspace.
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { emptyEnvironment, likeTorchPython } from "./environments.mjs";
@@ -10,17 +10,25 @@ import { until } from "./until.mjs";
 
 const BRANCH = "x.sum() > 0";
 
+async function chooseIn(editor, python) {
+  await editor.command("fx-lsp: Select Interpreter for Tracing");
+  await editor.answer("Choose a Python for tracing");
+  await editor.answerPath(python);
+}
+
+async function letFind(editor) {
+  await editor.command("fx-lsp: Select Interpreter for Tracing");
+  await editor.page.locator('.quick-input-widget input[placeholder*="/python"]').waitFor();
+  await editor.answer("Let fx-lsp find one");
+}
+
 suite("interpreters", {}, (editor) => {
   before(async () => {
     await editor.open("rectify.py");
     await editor.underlined([BRANCH]);
   });
 
-  async function choose(python) {
-    await editor.command("fx-lsp: Select Interpreter for Tracing");
-    await editor.answer("Choose a Python for tracing");
-    await editor.answerPath(python);
-  }
+  const choose = (python) => chooseIn(editor, python);
 
   test("a Python that is chosen and has no PyTorch traces nothing, and the status says why", async () => {
     const running = servers(editor);
@@ -38,31 +46,56 @@ suite("interpreters", {}, (editor) => {
     await until("the versions", async () => /torch \d.* Python 3/.test(await editor.languageStatus()));
   });
 
-  test("it can be left to be found", async () => {
-    await editor.command("fx-lsp: Select Interpreter for Tracing");
-    await editor.page.locator('.quick-input-widget input[placeholder*="/python"]').waitFor();
-    await editor.answer("Let fx-lsp find one");
-    await until("no name in the settings", () => !("fxLsp.interpreter" in editor.workspaceSettings()));
+  test("it can be left to be found, also where the user's settings name one", async () => {
+    await letFind(editor);
+    await until("an empty setting", () => editor.workspaceSettings()["fxLsp.interpreter"]?.length === 0);
   });
 });
 
 suite("folders", { interpreter: [] }, (editor) => {
   test("each folder of a workspace is traced with the Python of its own environment", async () => {
-    const folders = ["one", "two"].map((name) => join(editor.workspace, "..", name));
+    const names = ["one", "two"];
+    const folders = names.map((name) => join(editor.workspace, "..", name));
     const pythons = folders.map((folder, index) => {
       mkdirSync(folder);
       cpSync(join(editor.workspace, "rectify.py"), join(folder, `rectify_${index}.py`));
       return likeTorchPython(join(folder, ".venv"));
     });
     const workspace = join(editor.workspace, "../both.code-workspace");
-    writeFileSync(workspace, JSON.stringify({ folders: folders.map((path) => ({ path })) }));
+    writeFileSync(workspace, JSON.stringify({ folders: names.map((path) => ({ path })) }));
 
     await editor.open(join(folders[0], "rectify_0.py"), { workspace });
+    await editor.page.locator(".explorer-folders-view", { hasText: /one.*two/s }).waitFor();
     await editor.underlined([BRANCH]);
     await editor.openFile(join(folders[1], "rectify_1.py"));
     await editor.underlined([BRANCH]);
     const tracing = () => agents(editor).map(({ command }) => command.split(" ")[0]);
     await until("a tracing process on each", () => pythons.every((python) => tracing().includes(python)));
     assert.equal(servers(editor).length, 1);
+  });
+
+  test("a Python is chosen for the folder of the file that is edited", async () => {
+    const [one, two] = ["one", "two"].map((name) => join(editor.workspace, "..", name, ".vscode/settings.json"));
+    const bare = emptyEnvironment(join(editor.workspace, "../bare_for_two"));
+    await chooseIn(editor, bare);
+    await until("its name in the folder's settings", () => existsSync(two) && readFileSync(two, "utf8").includes(bare));
+    await editor.underlined([]);
+    await letFind(editor);
+    await until("no name there", () => !readFileSync(two, "utf8").includes(bare));
+    await editor.underlined([BRANCH]);
+    assert.ok(!existsSync(one));
+  });
+});
+
+suite("no folder", { interpreter: [] }, (editor) => {
+  test("a Python is chosen for the user where no folder is open", async () => {
+    await editor.open("rectify.py", { ew: "true" });
+    await chooseIn(editor, emptyEnvironment(join(editor.workspace, "../bare_for_all")));
+    await until("the status", async () => /no usable PyTorch/.test(await editor.languageStatus()));
+    await chooseIn(editor, likeTorchPython(join(editor.workspace, "../other_for_all")));
+    await editor.underlined([BRANCH]);
+    await letFind(editor);
+    await editor.command("fx-lsp: Select Interpreter for Tracing");
+    await editor.page.locator('.quick-input-widget input[placeholder*="found by fx-lsp"]').waitFor();
   });
 });

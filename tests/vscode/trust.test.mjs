@@ -1,9 +1,10 @@
 // A workspace that nobody has marked as trusted: none of its code may run, and nothing but the server is started.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { processesBelow } from "./processes.mjs";
+import { processesBelow, signal } from "./processes.mjs";
 import { servers } from "./servers.mjs";
 import { suite } from "./suite.mjs";
+import { until } from "./until.mjs";
 
 const settings = { "security.workspace.trust.startupPrompt": "never" };
 
@@ -33,5 +34,15 @@ suite("trust", { trusted: false, settings }, (editor) => {
       "without a restart",
     );
     assert.notDeepEqual(startedBy(server), []);
+  });
+
+  test("a server that is killed comes back knowing of the trust", async () => {
+    const [{ pid }] = servers(editor);
+    signal(pid, "SIGKILL");
+    await until("another server", () => servers(editor).length === 1 && servers(editor)[0].pid !== pid);
+    await editor.goInto("rectify.py", "x.sum()");
+    await editor.page.keyboard.press("ArrowLeft");
+    await editor.page.keyboard.type("1 + ");
+    await editor.underlined(["1 + x.sum() > 0"]);
   });
 });

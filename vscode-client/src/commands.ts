@@ -6,12 +6,15 @@
 import * as vscode from "vscode";
 import type { Location } from "vscode-languageserver-protocol";
 import type { Diagnosis } from "./diagnosis";
+import { messageOf } from "./errors";
 import { ForwardCommands } from "./forward/commands";
 import type { ForwardDocuments } from "./forward/documents";
 import type { GraphPanels } from "./graph/panels";
 import { PYTHON_EXTENSIONS } from "./interpreter";
+import { changeToClear, levelToSet, type Change, type Level } from "./interpreter_setting";
 import { toRange } from "./places";
 import type { LensArgument } from "./protocol";
+import type { Python } from "./python";
 import { SECTION, type Server } from "./server";
 
 /** What the commands act on. */
@@ -22,6 +25,12 @@ export interface Parts {
   graphs: GraphPanels;
   diagnosis: Diagnosis;
 }
+
+const TARGETS: Record<Level, vscode.ConfigurationTarget> = {
+  user: vscode.ConfigurationTarget.Global,
+  workspace: vscode.ConfigurationTarget.Workspace,
+  folder: vscode.ConfigurationTarget.WorkspaceFolder,
+};
 
 type Argument = Partial<LensArgument> | undefined;
 
@@ -74,13 +83,15 @@ async function clearCache(server: Server): Promise<void> {
     void vscode.window.showInformationMessage(await server.runCommand("cache", "clear"));
     await vscode.commands.executeCommand("fxLsp.restartAgent");
   } catch (error) {
-    void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+    void vscode.window.showErrorMessage(messageOf(error));
   }
 }
 
 /** The Python that traces: the Python extension's choice where there is one, else a file that is chosen here. */
 async function selectInterpreter(): Promise<void> {
-  const setting = vscode.workspace.getConfiguration(SECTION);
+  const folders = vscode.workspace.workspaceFolders?.length ?? 0;
+  const folder = editedFolder();
+  const setting = vscode.workspace.getConfiguration(SECTION, folder);
   const hasPython = PYTHON_EXTENSIONS.some((id) => vscode.extensions.getExtension(id));
   const own = { label: "$(folder-opened) Choose a Python for tracing…" };
   const shared = { label: "$(symbol-misc) Select the interpreter in the Python extension…" };
@@ -91,12 +102,32 @@ async function selectInterpreter(): Promise<void> {
   if (answer === shared) {
     await vscode.commands.executeCommand("python.setInterpreter");
   } else if (answer === found) {
-    await setting.update("interpreter", undefined, vscode.ConfigurationTarget.Workspace);
+    const change = changeToClear(setting.inspect<Python>("interpreter") ?? {}, folders);
+    if (change) {
+      await setInterpreter(setting, change);
+    }
   } else if (answer === own) {
     const [file] = (await vscode.window.showOpenDialog({ title: "The Python that traces your models" })) ?? [];
     if (file) {
-      await setting.update("interpreter", [file.fsPath], vscode.ConfigurationTarget.Workspace);
+      const level = levelToSet(folders, folder !== undefined);
+      await setInterpreter(setting, { level, value: [file.fsPath] });
     }
+  }
+}
+
+/** The workspace folder of the file that is edited; in a window with one folder, that one. */
+function editedFolder(): vscode.Uri | undefined {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const edited = vscode.window.activeTextEditor?.document.uri;
+  const folder = folders.length === 1 ? folders[0] : edited && vscode.workspace.getWorkspaceFolder(edited);
+  return folder?.uri;
+}
+
+async function setInterpreter(setting: vscode.WorkspaceConfiguration, { level, value }: Change): Promise<void> {
+  try {
+    await setting.update("interpreter", value, TARGETS[level]);
+  } catch (error) {
+    void vscode.window.showErrorMessage(`The setting fxLsp.interpreter could not be changed: ${messageOf(error)}`);
   }
 }
 

@@ -6,6 +6,7 @@ import { ForwardDocuments } from "./forward/documents";
 import { ForwardLinks } from "./forward/links";
 import { GraphPanels } from "./graph/panels";
 import { findInterpreters } from "./interpreter";
+import { Selections } from "./selections";
 import { SECTION, Server } from "./server";
 import { appearance, StatusLine } from "./status";
 
@@ -19,7 +20,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const line = new StatusLine(item);
 
   const interpreters = await findInterpreters((id) => vscode.extensions.getExtension(id));
-  const running = new Server(context.asAbsolutePath("launch.py"), log, interpreters, (status) => {
+  const selections = new Selections(interpreters, vscode.workspace);
+  const running = new Server(context.asAbsolutePath("launch.py"), log, selections, (status) => {
     line.show(appearance(status, vscode.workspace.isTrusted));
     diagnosis.show(status);
   });
@@ -37,7 +39,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     graphs.register(),
     diagnosis.register(),
     registerCommands({ server: running, log, forwards, graphs, diagnosis }),
+    interpreters,
     interpreters.onDidChange(() => void running.interpretersChanged()),
+    vscode.extensions.onDidChange(() => void interpreters.look()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void running.interpretersChanged()),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void running.trustGranted()),
     vscode.workspace.onDidChangeConfiguration((event) => {

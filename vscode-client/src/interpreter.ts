@@ -35,20 +35,78 @@ export type FindExtension = (id: string) => { activate(): PromiseLike<unknown> }
 /** The extensions that know, the newer one first. */
 export const PYTHON_EXTENSIONS = ["ms-python.vscode-python-envs", "ms-python.python"] as const;
 
-const NONE: Interpreters = {
+/** An extension that knows, by its id. */
+interface Source extends Interpreters {
+  id: (typeof PYTHON_EXTENSIONS)[number] | undefined;
+}
+
+const NONE: Source = {
+  id: undefined,
   selected: () => Promise.resolve([]),
   onDidChange: () => ({ dispose: () => undefined }),
 };
 
-/** The selection as the newer of the two extensions tells it, or one that is always empty. */
-export async function findInterpreters(find: FindExtension): Promise<Interpreters> {
+/** The selection as the extensions tell it that are installed now. */
+export async function findInterpreters(find: FindExtension): Promise<InstalledInterpreters> {
+  const interpreters = new InstalledInterpreters(find);
+  await interpreters.look();
+  return interpreters;
+}
+
+/** The selection as the newer of the two extensions tells it, or one that is empty as long as neither is there. */
+export class InstalledInterpreters implements Interpreters {
+  private source = NONE;
+  private following: { dispose(): unknown } | undefined;
+  private readonly listeners = new Set<() => void>();
+
+  constructor(private readonly find: FindExtension) {}
+
+  /** Looks for the extensions anew: one may be installed or switched on while the window is open. */
+  async look(): Promise<void> {
+    const source = await sourceOf(this.find);
+    if (source.id !== this.source.id) {
+      this.following?.dispose();
+      this.source = source;
+      this.following = source.onDidChange(() => {
+        this.changed();
+      });
+      this.changed();
+    }
+  }
+
+  /** An extension that fails to tell is as good as one in which nothing is selected. */
+  async selected(folder: Uri | undefined): Promise<Python> {
+    try {
+      return await this.source.selected(folder);
+    } catch {
+      return [];
+    }
+  }
+
+  onDidChange(listener: () => void): { dispose(): unknown } {
+    this.listeners.add(listener);
+    return { dispose: () => this.listeners.delete(listener) };
+  }
+
+  dispose(): void {
+    this.following?.dispose();
+  }
+
+  private changed(): void {
+    this.listeners.forEach((listener) => {
+      listener();
+    });
+  }
+}
+
+async function sourceOf(find: FindExtension): Promise<Source> {
   const [newer, older] = PYTHON_EXTENSIONS;
   const environments = await exportsOf<PythonEnvironmentsApi>(find, newer);
   if (environments) {
-    return fromPythonEnvironments(environments);
+    return { id: newer, ...fromPythonEnvironments(environments) };
   }
   const python = await exportsOf<PythonApi>(find, older);
-  return python ? fromPython(python) : NONE;
+  return python ? { id: older, ...fromPython(python) } : NONE;
 }
 
 /**

@@ -11,10 +11,11 @@ import {
   State,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
-import type { Interpreters } from "./interpreter";
+import { messageOf } from "./errors";
 import { copyLines } from "./log";
 import type { Changed } from "./protocol";
 import { candidates, firstUsable, OLDEST, type Python } from "./python";
+import type { Selections } from "./selections";
 import type { Status } from "./status";
 
 const run = promisify(execFile);
@@ -37,6 +38,9 @@ export const LENS_COMMANDS = [
 /** The server's command that traces one document from scratch. */
 const TRACE_FILE = "fxLsp.traceFile";
 
+/** The server's command that pauses tracing. */
+const PAUSE = "fxLsp.pause";
+
 /** After this the server is killed. */
 const STOP_WITHIN_MS = 5_000;
 
@@ -56,7 +60,7 @@ export class Server {
   private turn: Promise<void> = Promise.resolve();
   /** The Python that runs the server; empty while none does. */
   python: Python = [];
-  /** Whether the user has paused tracing. */
+  /** Whether the user has paused tracing; that outlasts a server. */
   paused = false;
   private readonly changedTargets = new vscode.EventEmitter<Changed>();
   /** The answers to our own requests for these targets may be others than before. */
@@ -69,12 +73,12 @@ export class Server {
   constructor(
     private readonly launcher: string,
     private readonly log: vscode.LogOutputChannel,
-    private readonly interpreters: Interpreters,
+    private readonly selections: Selections,
     private readonly onStatus: (status: Status) => void,
   ) {}
 
   private readonly show = (status: Status): void => {
-    this.paused = status.paused ?? false;
+    this.paused = status.paused ?? this.paused;
     void vscode.commands.executeCommand("setContext", "fxLsp.paused", this.paused);
     this.onStatus(status);
   };
@@ -100,7 +104,7 @@ export class Server {
     try {
       return await this.client.sendRequest<Result | null>(method, params);
     } catch (error) {
-      this.log.warn(`${method}: ${error instanceof Error ? error.message : String(error)}`);
+      this.log.warn(`${method}: ${messageOf(error)}`);
       return null;
     }
   }
@@ -118,10 +122,10 @@ export class Server {
   /** Tells the server which interpreters are selected now; one that found no Python to run on tries again. */
   async interpretersChanged(): Promise<void> {
     await this.turn;
-    if (this.client?.state === State.Running) {
-      await this.sendInterpreters(this.client);
-    } else {
+    if (this.client?.state !== State.Running) {
       await this.restart();
+    } else if (await this.selections.renew()) {
+      await this.tell(this.client, (client) => this.sendSelections(client));
     }
   }
 
@@ -129,8 +133,8 @@ export class Server {
   async trustGranted(): Promise<void> {
     await this.interpretersChanged();
     if (this.client?.state === State.Running) {
-      await this.client.sendNotification("fx/trustGranted");
       this.show(STATUS[State.Running]);
+      await this.tell(this.client, (client) => client.sendNotification("fx/trustGranted"));
     }
   }
 
@@ -144,11 +148,9 @@ export class Server {
 
   private async begin(): Promise<void> {
     this.show({ phase: "starting", message: "Looking for a Python to run the language server" });
-    const folders = vscode.workspace.workspaceFolders ?? [];
-    // An interpreter that is selected may be the workspace's own: it does not even run the server before that is trusted.
-    const interpreter = vscode.workspace.isTrusted ? await this.interpreters.selected(folders[0]?.uri) : [];
+    await this.selections.renew();
     const chosen = vscode.workspace.getConfiguration(SECTION).get<Python>("server.python", []);
-    const python = await firstUsable(candidates(chosen, interpreter, process.platform), (sentence) => {
+    const python = await firstUsable(candidates(chosen, this.selections.general, process.platform), (sentence) => {
       this.log.warn(sentence);
     });
     if (!python) {
@@ -157,29 +159,33 @@ export class Server {
       return;
     }
     this.python = python;
-    this.client = this.newClient(python, interpreter);
+    this.client = this.newClient(python);
     await this.client.start();
-    if (folders.length > 1 && vscode.workspace.isTrusted) {
-      await this.sendInterpreters(this.client);
-    }
   }
 
   private async end(): Promise<void> {
     const client = this.client;
     this.client = undefined;
     this.python = [];
-    if (client?.state === State.Starting) {
-      // On its way back from a death: what starts can't be stopped yet.
-      await Promise.race([client.start().catch(() => undefined), setTimeout(STOP_WITHIN_MS)]);
+    void vscode.commands.executeCommand("setContext", "fxLsp.running", false);
+    if (client) {
+      await Promise.race([this.stopClient(client), setTimeout(2 * STOP_WITHIN_MS, undefined, { ref: false })]);
     }
-    if (client?.state === State.Running) {
+  }
+
+  private async stopClient(client: LanguageClient): Promise<void> {
+    if (client.state === State.Starting) {
+      // On its way back from a death: what starts can't be stopped yet.
+      await client.start().catch(() => undefined);
+    }
+    if (client.state === State.Running) {
       await client.stop(STOP_WITHIN_MS).catch((error: unknown) => {
         this.log.warn(String(error));
       });
     }
   }
 
-  private newClient(python: Python, interpreter: Python): LanguageClient {
+  private newClient(python: Python): LanguageClient {
     const [command = "", ...args] = python;
     // Isolated (-I): a PYTHONPATH that is meant for the user's programs must not reach the server's imports. And not
     // in the workspace's folder, where Windows would look for a program first.
@@ -188,7 +194,7 @@ export class Server {
       "fx-lsp",
       { command, args: [...args, "-I", this.launcher], options: { cwd: dirname(this.launcher) } },
       {
-        ...this.options(interpreter),
+        ...this.options(),
         errorHandler: {
           // A server that dies while it is written to is one that can't be written to first: the usual handler would give
           // it up. That the connection is closed comes next, and brings another server.
@@ -204,25 +210,32 @@ export class Server {
       this.changedTargets.fire(changed);
     });
     client.onDidChangeState(({ newState }) => {
+      if (client !== this.client) {
+        return; // what becomes of one that is being stopped concerns nobody
+      }
       void vscode.commands.executeCommand("setContext", "fxLsp.running", newState === State.Running);
       this.show(STATUS[newState]);
+      if (newState === State.Running) {
+        void this.tell(client, (started) => this.sendState(started));
+      }
     });
     return client;
   }
 
-  private options(interpreter: Python): LanguageClientOptions {
+  private options(): LanguageClientOptions {
     return {
       documentSelector: [
         { scheme: "file", language: "python" },
         { scheme: "vscode-notebook-cell", language: "python" },
       ],
-      initializationOptions: {
+      // A function: the client calls it again for the server that replaces one that died.
+      initializationOptions: () => ({
         status: true,
         trusted: vscode.workspace.isTrusted,
         views: true,
         commands: LENS_COMMANDS,
-        interpreter,
-      },
+        interpreter: this.selections.general,
+      }),
       outputChannel: this.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       stdioOptions: { stdout: copyLines, stderr: copyLines },
@@ -233,12 +246,23 @@ export class Server {
     };
   }
 
-  /** Sends the selected interpreter of each folder; where none is open, the one for all files. */
-  private async sendInterpreters(client: LanguageClient): Promise<void> {
-    const folders = vscode.workspace.workspaceFolders?.map(({ uri }) => uri) ?? [undefined];
-    for (const folder of folders) {
-      const interpreter = await this.interpreters.selected(folder);
-      await client.sendNotification("fx/interpreterChanged", { interpreter, folder: folder?.toString() ?? null });
+  /** Sends a server that has started what its `initializationOptions` can't tell, before it knows its settings and traces. */
+  private async sendState(client: LanguageClient): Promise<void> {
+    const paused = this.paused && client.sendRequest("workspace/executeCommand", { command: PAUSE });
+    await Promise.all([this.sendSelections(client), paused]);
+  }
+
+  private async sendSelections(client: LanguageClient): Promise<void> {
+    const { all } = this.selections;
+    await Promise.all(all.map((selection) => client.sendNotification("fx/interpreterChanged", selection)));
+  }
+
+  /** Tells a server something. One that dies meanwhile need not know: the next one is told all when it starts. */
+  private async tell(client: LanguageClient, send: (client: LanguageClient) => Promise<void>): Promise<void> {
+    try {
+      await send(client);
+    } catch (error) {
+      this.log.warn(messageOf(error));
     }
   }
 }

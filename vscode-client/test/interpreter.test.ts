@@ -80,3 +80,32 @@ test("a change of the selection reaches the listener", async () => {
   });
   assert.equal(changes, 1);
 });
+
+test("an extension that fails to tell is as good as one in which nothing is selected", async () => {
+  const broken = { ...environments(undefined), getEnvironment: () => Promise.reject(new Error("broken")) };
+  assert.deepEqual(await (await findInterpreters(installed({ [ENVIRONMENTS]: broken }))).selected(folder), []);
+});
+
+test("an extension that comes later is asked from then on, and another look at it changes nothing", async () => {
+  const there: Record<string, unknown> = {};
+  const interpreters = await findInterpreters((id) => installed(there)(id));
+  let changes = 0;
+  interpreters.onDidChange(() => changes++);
+  there[PYTHON] = python("/venv/bin/python");
+  await interpreters.look();
+  assert.deepEqual(await interpreters.selected(folder), ["/venv/bin/python"]);
+  assert.equal(changes, 1);
+  await interpreters.look();
+  assert.equal(changes, 1);
+});
+
+test("an extension that is gone is not listened to any longer", async () => {
+  let isFollowed = true;
+  const api = { ...environments("/venv"), onDidChangeEnvironment: () => ({ dispose: () => (isFollowed = false) }) };
+  let there: Record<string, unknown> = { [ENVIRONMENTS]: api };
+  const interpreters = await findInterpreters((id) => installed(there)(id));
+  there = {};
+  await interpreters.look();
+  assert.equal(isFollowed, false);
+  assert.deepEqual(await interpreters.selected(folder), []);
+});

@@ -106,7 +106,14 @@ class Page {
     this.connect();
   }
 
+  /** Says why there is no graph, or none for what a person has chosen last; the one that is shown stays. */
+  miss(reason: string): void {
+    element("missing").textContent = reason;
+    element("missing").hidden = false;
+  }
+
   async show(graph: Graph, { inputs = "" }: PageState): Promise<void> {
+    element("missing").hidden = true;
     const isAnother = this.graph?.target.key !== graph.target.key || this.graph.capture !== graph.capture;
     const anew = isAnother || this.graph?.nodes.length === 0;
     this.graph = graph;
@@ -246,7 +253,11 @@ async function start(): Promise<void> {
   const page = new Page(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
   window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
     editor.setState(data.state);
-    void page.show(data.graph, data.state);
+    if ("missing" in data) {
+      page.miss(data.missing);
+    } else {
+      void page.show(data.graph, data.state);
+    }
   });
   editor.postMessage({ type: "ready" });
 }

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Forward, LensArgument, Module, TargetParams } from "../protocol";
 import type { Server } from "../server";
+import { ask } from "../sources";
 import { captureOf, pickTarget, sayNothingToTrace, targetParams } from "../targets";
 import { uriOf, type ForwardDocuments, type ForwardId } from "./documents";
 
@@ -39,7 +40,7 @@ export class ForwardCommands {
   /** Copies a target's forward as a module of its own. */
   async copy(argument?: Partial<LensArgument>): Promise<void> {
     const params = targetParams(argument);
-    const module = params && (await this.server.request<Module>("fx/module", params));
+    const module = params && (await ask<Module>(this.server, "fx/module", params));
     if (!module) {
       sayNothingToTrace();
     } else if (module.text === null) {
@@ -56,7 +57,7 @@ export class ForwardCommands {
   }
 
   private async find(params: TargetParams | undefined): Promise<Found | undefined> {
-    const forward = params && (await this.server.request<Forward>("fx/forward", params));
+    const forward = params && (await ask<Forward>(this.server, "fx/forward", params));
     if (!forward) {
       sayNothingToTrace();
       return undefined;

@@ -11,11 +11,8 @@ export interface PageState {
   capture?: Capture;
 }
 
-/** The graph to show from now on. */
-export interface ToPage {
-  graph: Graph;
-  state: PageState;
-}
+/** The graph to show from now on, or why there is none. */
+export type ToPage = { state: PageState } & ({ graph: Graph } | { missing: string });
 
 export type FromPage =
   | { type: "ready" }

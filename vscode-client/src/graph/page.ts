@@ -53,6 +53,7 @@ ${CAPTURE}
 ${INPUT}
 <div role="toolbar" aria-label="Graph">${SHADE}${BUTTONS.map(button).join("")}</div>
 </header>
+<p id="missing" role="status" hidden></p>
 <section id="failures" aria-label="Where tracing fails" hidden></section>
 ${TABS.map(([id]) => `<section id="${id}" role="tabpanel" aria-labelledby="${id}-tab" hidden>${id === "graph" ? STAGE : grid(id)}</section>`).join("\n")}
 <p id="detail"></p>

@@ -1,9 +1,11 @@
 /** The graph views: one panel for each target that was asked for. */
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
+import { messageOf } from "../errors";
 import { showPlace } from "../places";
 import type { Changed, Graph, GraphParams, LensArgument } from "../protocol";
 import type { Server } from "../server";
+import { ask, notFound, openSource } from "../sources";
 import { sayNothingToTrace, targetParams } from "../targets";
 import type { FromPage, PageState, ToPage } from "./messages";
 import { pageHtml } from "./page";
@@ -17,7 +19,7 @@ interface Open {
 }
 
 export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
-  private readonly open = new Map<string, Open>();
+  private readonly open = new Set<Open>();
 
   /** @param files the folder of the page's script, style and worker */
   constructor(
@@ -42,13 +44,13 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
   /** Shows a target's graph in the column beside. */
   async show(argument?: Partial<LensArgument>): Promise<void> {
     const params = targetParams(argument);
-    const graph = params && (await this.server.request<Graph>("fx/graph", params));
+    const graph = params && (await ask<Graph>(this.server, "fx/graph", params));
     if (!graph) {
       sayNothingToTrace();
       return;
     }
     const state = { uri: params.textDocument.uri, target: graph.target.key };
-    const shown = this.open.get(keyOf(state));
+    const shown = [...this.open].find((open) => open.state.uri === state.uri && open.state.target === state.target);
     if (shown) {
       shown.panel.reveal();
       await this.send(shown); // the request above named no input: the server has stopped counting for the one in the field
@@ -71,14 +73,18 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
 
   private fill(panel: vscode.WebviewPanel, state: PageState): void {
     const open: Open = { panel, state, graph: undefined };
-    this.open.set(keyOf(state), open);
+    this.open.add(open);
     panel.onDidDispose(() => {
-      this.open.delete(keyOf(state));
+      this.open.delete(open);
       if (open.state.inputs) {
         void this.request({ ...state, inputs: "" }); // the server need not count for them any longer
       }
     });
-    panel.webview.onDidReceiveMessage((message: FromPage) => void this.received(open, message));
+    panel.webview.onDidReceiveMessage((message: FromPage) => {
+      this.received(open, message).catch((error: unknown) => {
+        void vscode.window.showErrorMessage(messageOf(error)); // such as a source or a folder that is gone
+      });
+    });
     const address = (name: string) => panel.webview.asWebviewUri(vscode.Uri.joinPath(this.files, name)).toString();
     panel.webview.html = pageHtml({
       script: address("graph.js"),
@@ -92,7 +98,7 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
   private async received(open: Open, message: FromPage): Promise<void> {
     switch (message.type) {
       case "ready":
-        await this.send(open);
+        await this.sendOrOpen(open);
         break;
       case "node":
         await showIfAny(open.graph?.nodes.find(({ name }) => name === message.name)?.source);
@@ -102,11 +108,11 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
         break;
       case "inputs":
         open.state = { ...open.state, inputs: message.inputs };
-        await this.send(open);
+        await this.sendOrOpen(open);
         break;
       case "capture":
         open.state = { ...open.state, capture: message.capture };
-        await this.send(open);
+        await this.sendOrOpen(open);
         break;
       case "save":
         await save(open, message.format, message.text);
@@ -114,20 +120,41 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
   }
 
   private async refresh({ textDocument, targets }: Changed): Promise<void> {
-    for (const open of this.open.values()) {
+    for (const open of [...this.open]) {
       if (open.state.uri === textDocument.uri && targets.includes(open.state.target)) {
         await this.send(open);
       }
     }
   }
 
-  private async send(open: Open): Promise<void> {
+  /** Sends the graph; where there is none since the file is not open, opens that. Then `refresh` sends the graph. */
+  private async sendOrOpen(open: Open): Promise<void> {
+    const { state } = open;
+    if (await this.send(open)) {
+      return;
+    }
+    await this.post(open, { missing: notFound(state.uri), state });
+    const problem = await openSource(state.uri);
+    if (problem && state === open.state) {
+      await this.post(open, { missing: problem, state });
+    }
+  }
+
+  /** False if the server has no answer. */
+  private async send(open: Open): Promise<boolean> {
     const { state } = open;
     const graph = await this.request(state);
-    if (graph && state === open.state) {
+    if (graph && state === open.state && this.open.has(open)) {
       open.graph = graph;
       open.panel.title = `Graph of ${graph.target.title}`;
-      await open.panel.webview.postMessage({ graph, state: open.state } satisfies ToPage);
+      await this.post(open, { graph, state });
+    }
+    return graph !== null;
+  }
+
+  private async post(open: Open, message: ToPage): Promise<void> {
+    if (this.open.has(open)) {
+      await open.panel.webview.postMessage(message);
     }
   }
 
@@ -135,10 +162,6 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
     const params: GraphParams = { textDocument: { uri }, target, inputs, capture };
     return this.server.request<Graph>("fx/graph", params);
   }
-}
-
-function keyOf({ uri, target }: PageState): string {
-  return `${uri}\n${target}`;
 }
 
 async function showIfAny(location: Graph["failures"][number]["location"] | undefined): Promise<void> {
