@@ -7,6 +7,7 @@ import inspect
 import linecache
 import sys
 import textwrap
+import tokenize
 from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
@@ -43,7 +44,7 @@ def _parsed(code: CodeType) -> ast.Module | None:
     try:
         lines, first = inspect.getsourcelines(code)
         tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
         return None
     return ast.increment_lineno(tree, first - 1)
 

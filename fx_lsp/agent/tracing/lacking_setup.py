@@ -13,6 +13,7 @@ import linecache
 import re
 import traceback
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -103,10 +104,13 @@ def _reason(error: BaseException, place: _Place) -> str | None:
 
 def _defined_by_script(name: str, place: _Place) -> str | None:
     """Who defines a global variable that does not exist, if anybody in its file does."""
+    path = place.frame.f_code.co_filename
+    if not path.endswith((".py", ".ipynb")):  # an example in a text need not say what it imports
+        return f"{Path(path).name}, which shows how to build it, does not define `{name}`"
     if setter := _setter(_functions(place), name, place, is_global=True):
         return f"`{setter}` sets `{name}`, which it reads, and was not called"
     with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = ast.parse("".join(linecache.getlines(place.frame.f_code.co_filename)))
+        tree = ast.parse("".join(linecache.getlines(path)))
         blocks = [node for node in tree.body if isinstance(node, ast.If | ast.Try | ast.With | ast.For)]
         bound = (part for block in blocks for part in ast.walk(block) if isinstance(part, ast.Name))
         if any(part.id == name and isinstance(part.ctx, ast.Store) for part in bound):

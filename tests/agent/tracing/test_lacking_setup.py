@@ -1,0 +1,43 @@
+"""What may not have been set up when a program raised an error; `set_up_later.py` has the classes of which this is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fx_lsp.agent.tracing.lacking_setup import lacking_setup
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        (
+            "README.md",
+            "Use it\n(as follows:\nnet = Net(3)\n",
+            "README.md, which shows how to build it, does not define `Net`",
+        ),
+        ("net.py", "net = Net(3)\n", None),
+        (
+            "net.py",
+            "def f():\n    global Net\n    Net = int\nnet = Net(3)\n",
+            "`f` sets `Net`, which it reads, and was not called",
+        ),
+        (
+            "net.py",
+            "if f is None:\n    Net = int\nnet = Net(3)\n",
+            "it reads `Net`, which its file defines only in some cases",
+        ),
+    ],
+)
+def test_who_defines_a_name_that_is_not_defined(tmp_path: Path, name: str, text: str, reason: str | None) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    lines = text.split("\n")
+    code = "\n" * lines.index("net = Net(3)") + "net = Net(3)"
+    namespace: dict[str, object] = {"f": 1}
+    if name.endswith(".py") and text.startswith("def"):
+        exec(compile(text.partition("net =")[0], path, "exec"), namespace)
+    with pytest.raises(NameError) as caught:
+        exec(compile(code, path, "exec"), namespace)
+    assert lacking_setup(caught.value, lambda file: file == str(path)) == reason
