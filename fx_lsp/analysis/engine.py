@@ -50,6 +50,9 @@ log = logging.getLogger(__name__)
 CHOICE_SECONDS = 1.0
 """How long a Python that was chosen for an edited file serves it before the folders are searched again."""
 
+GRACE_SECONDS = 60.0
+"""How long agents outlive the last document that they trace, so that it can be closed and opened again at no cost."""
+
 ONNX_BY_EXPORT = (2, 9)
 """The first version of torch whose ``torch.onnx.export`` uses ``torch.export`` by default."""
 
@@ -101,6 +104,8 @@ class Engine:
         self._capturing_agents = AgentPool()
         self._agent_keys: dict[str, Hashable] = {}
         """By file: the key of the agent that it was last traced with."""
+        self._retiring: asyncio.TimerHandle | None = None
+        """Set while agents may be running that no open document needs."""
         self._preloaded: dict[str, tuple[str, ...]] = {}
         """By file, the modules that its agent was last told to import."""
         self._preloading: set[asyncio.Task[None]] = set()
@@ -186,14 +191,26 @@ class Engine:
         for work in self._idle_work:
             work.begin()
 
+    def set_folders(self, folders: Iterable[str]) -> None:
+        """Replace the workspace's folders, end the agents of those that are gone, and trace everything again."""
+        self.workspace.set_folders(folders)
+        self._retire_agents()
+        self.scheduler.trace_all()
+
     def closed(self, path: str) -> None:
-        """Close a document, dropping edits that were not saved."""
+        """Close a document, dropping edits that were not saved.
+
+        The agents that no other open document needs end a while later.
+        """
         self.documents.close(path)
         self._preloaded.pop(path, None)
         self._agent_keys.pop(path, None)
         self.scheduler.forget(path)
         self._agents.release(path)
         self.scheduler.trace_dependants(path)
+        if self._retiring is not None:
+            self._retiring.cancel()
+        self._retiring = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._retire_agents)
 
     def trace_anew(self, path: str) -> None:
         """Trace an open file from scratch, without earlier results or cached traces."""
@@ -217,6 +234,8 @@ class Engine:
 
     async def close(self) -> None:
         """Stop all work and every tracing process."""
+        if self._retiring is not None:
+            self._retiring.cancel()
         for task in self._preloading:
             task.cancel()
         await self.scheduler.close()
@@ -231,6 +250,13 @@ class Engine:
             self._preload(path)
         for work in self._idle_work:
             work.on_result(path, complete)
+
+    def _retire_agents(self) -> None:
+        """End the agents that no open document needs, or may still be traced with."""
+        paths = self.documents.paths
+        needed = {*map(self._current_key, paths), *map(self._agent_keys.get, paths)}
+        for agents in (self._agents, self._capturing_agents):
+            agents.retain(needed)
 
     def _current_key(self, path: str) -> Hashable:
         return self._agent_key(path, self.interpreter_of(path))

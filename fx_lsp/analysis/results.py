@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,11 @@ from fx_lsp.settings.settings import Settings
 from fx_lsp.targets.capture_uses import CaptureUses
 from fx_lsp.targets.workspace_recipes import lacks_own_recipe
 from fx_lsp.workspace.workspace import Workspace
+
+_OF_IMPORT = ("import", "missing-package")
+"""The kinds of failures and notices about what could not be imported."""
+
+_WORD = re.compile(r"\w+")
 
 _ENDED = ("time-limit", "memory-limit", "crash")
 """The kinds of failure with which any capture can end."""
@@ -181,6 +187,14 @@ class Results(dict[str, FileResult]):
         """The files that imported ``path`` when they were last traced."""
         return [other for other, result in self.items() if path in result.dependencies]
 
+    def lacking(self, names: Collection[str]) -> list[str]:
+        """The files whose import had to do without something that has one of these ``names``: parts of dotted names."""
+        return [
+            path
+            for path, result in self.items()
+            if any(traced.report and _lacks(traced.report, names) for traced in result.traced.values())
+        ]
+
     def needing_recipes(self, names: Collection[str]) -> list[str]:
         """The files that contain a class with one of these names but don't themselves show how to build it."""
         return [
@@ -244,8 +258,9 @@ class Results(dict[str, FileResult]):
         self[path].unmet[key] = findings
 
     def outdate(self, path: str) -> None:
-        """Record that something has changed on which the results of a file may depend."""
-        self[path].moment = None
+        """Record that something has changed on which the results of a file, if there are any, may depend."""
+        if path in self:
+            self[path].moment = None
 
     def note_unparsable(self, path: str) -> None:
         """Record that the text of a file is not valid Python, so that its last results stay."""
@@ -318,3 +333,9 @@ class Results(dict[str, FileResult]):
             and self._documents.is_open(item.place.path)
             and is_shown(dataclasses.replace(item, place=now), snapshot, selection)
         )
+
+
+def _lacks(report: Report, names: Collection[str]) -> bool:
+    """Whether the import of the traced file had to do without something that has one of ``names`` in its own."""
+    missed = [failure for failure in (*report.failures, *report.notices) if failure.kind in _OF_IMPORT]
+    return any(not set(_WORD.findall(failure.error)).isdisjoint(names) for failure in missed)

@@ -17,6 +17,7 @@ import dataclasses
 import logging
 import math
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from fx_lsp.agent.messages import Done, Target, Trace
@@ -84,7 +85,11 @@ class Scheduler:
         """When several files were last traced at the same time, by the loop's clock."""
 
     def opened(self, path: str) -> None:
-        """Trace ``path`` now; if the editor restored unsaved edits of it, also trace the files that import it."""
+        """Trace ``path`` now; if the editor restored unsaved edits of it, also trace the files that import it.
+
+        The files that could not import it until now are traced in any case: not every client tells of new files.
+        """
+        self._trace_lacking(path)
         if not self._traces_when(path, "onType"):
             self._stop(path)
             if self._find_targets(path):
@@ -101,6 +106,7 @@ class Scheduler:
         """
         self._stop(path)
         if not self._traces_when(path, "onType"):
+            self.results.outdate(path)
             return
         loop = asyncio.get_running_loop()
         before, self._edited_at[path] = self._edited_at.get(path), loop.time()
@@ -110,7 +116,11 @@ class Scheduler:
             self._start(path, self._trace_edited(path))
 
     def saved(self, path: str) -> None:
-        """Trace ``path``, which was saved, if saved files are traced or if it is waiting to be traced."""
+        """Trace ``path``, which was saved, if saved files are traced or if it is waiting to be traced.
+
+        The files that could not import it until now are traced in any case, as when it is opened.
+        """
+        self._trace_lacking(path)
         if path in self._quiet or self._traces_when(path, "onSave"):
             self._start(path, self._trace_edited(path))
         elif self.settings_of(path).trace == "onSave":
@@ -147,6 +157,13 @@ class Scheduler:
                 look = asyncio.get_running_loop().create_task(self._again_if_built_otherwise(other))
                 self._looking.add(look)
                 look.add_done_callback(self._looking.discard)
+
+    def _trace_lacking(self, path: str) -> None:
+        """Trace the files whose import had to do without something that ``path``, which may be new, may provide."""
+        names = PurePath(path).with_suffix("").relative_to(self.workspace.folder_of(path)).parts
+        for other in self.results.lacking(names):
+            if other != path and path not in self.results[other].dependencies:
+                self._again(other)
 
     def trace_all(self) -> None:
         """Trace every file again, after a change that may affect all of them."""

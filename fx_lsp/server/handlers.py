@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -13,7 +11,7 @@ from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
 from fx_lsp import __version__
-from fx_lsp.interpreters.project_environments import DECIDING_FILES
+from fx_lsp.server.client_settings import configure
 from fx_lsp.server.features.code_actions import KINDS, Takes, code_actions
 from fx_lsp.server.features.code_lens import code_lenses
 from fx_lsp.server.features.directive_help import completions, directive_hover, links
@@ -21,15 +19,12 @@ from fx_lsp.server.features.hover import hover
 from fx_lsp.server.features.inlay_hints import inlay_hints
 from fx_lsp.server.features.notebook_sync import SYNC
 from fx_lsp.server.features.views import FORWARD, GRAPH, MODULE, TARGETS
+from fx_lsp.server.file_events import OPERATIONS, WATCHERS
 from fx_lsp.server.language_server import FxLanguageServer, FxProtocol
 from fx_lsp.server.session import ClientSession
-from fx_lsp.settings.pyproject import FILE
-from fx_lsp.settings.settings import SECTION, Settings
+from fx_lsp.settings.settings import SECTION
 
 log = logging.getLogger(__name__)
-
-CONFIGURATION_SECONDS = 5.0
-"""How long the client may take to send its settings; after that, the server continues without them."""
 
 
 server = FxLanguageServer("fx-lsp", __version__, protocol_cls=FxProtocol, notebook_document_sync=SYNC)
@@ -55,7 +50,7 @@ def initialize(ls: FxLanguageServer, params: types.InitializeParams) -> None:
 @server.feature(types.INITIALIZED)
 async def initialized(ls: FxLanguageServer, params: types.InitializedParams) -> None:
     """Request the settings, and notifications of changes to settings and files."""
-    await _configure(ls)
+    await configure(ls)
     registrations = [
         types.Registration(method, method, options)
         for method, capability, options in _REGISTRATIONS
@@ -72,9 +67,7 @@ _REGISTRATIONS = (
     (
         types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
         "workspace.did_change_watched_files.dynamic_registration",
-        types.DidChangeWatchedFilesRegistrationOptions(
-            [types.FileSystemWatcher(glob) for glob in ("**/*.{py,md,rst,yaml,yml}", f"**/{FILE}", *DECIDING_FILES)]
-        ),
+        types.DidChangeWatchedFilesRegistrationOptions(WATCHERS),
     ),
     (
         types.WORKSPACE_DID_CHANGE_CONFIGURATION,
@@ -88,7 +81,7 @@ _REGISTRATIONS = (
 @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
 async def did_change_configuration(ls: FxLanguageServer, params: types.DidChangeConfigurationParams) -> None:
     """Request the settings again: clients that support this request send nothing useful in the notification."""
-    await _configure(ls, params.settings)
+    await configure(ls, params.settings)
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
@@ -152,13 +145,22 @@ def did_change_watched_files(ls: FxLanguageServer, params: types.DidChangeWatche
     ls.session.changed_on_disk(params.changes)
 
 
-@server.feature(
-    types.WORKSPACE_DID_RENAME_FILES,
-    types.FileOperationRegistrationOptions([types.FileOperationFilter(types.FileOperationPattern("**/*.py"))]),
-)
+@server.feature(types.WORKSPACE_DID_CREATE_FILES, OPERATIONS)
+def did_create_files(ls: FxLanguageServer, params: types.CreateFilesParams) -> None:
+    """The user has created Python files or folders."""
+    ls.session.files_moved()
+
+
+@server.feature(types.WORKSPACE_DID_RENAME_FILES, OPERATIONS)
 def did_rename_files(ls: FxLanguageServer, params: types.RenameFilesParams) -> None:
-    """The client has renamed Python files: trace everything again, because other imports may now work or fail."""
-    ls.session.engine.scheduler.trace_all()
+    """The user has renamed Python files or folders."""
+    ls.session.files_moved()
+
+
+@server.feature(types.WORKSPACE_DID_DELETE_FILES, OPERATIONS)
+def did_delete_files(ls: FxLanguageServer, params: types.DeleteFilesParams) -> None:
+    """The user has deleted Python files or folders."""
+    ls.session.files_moved()
 
 
 @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
@@ -166,7 +168,7 @@ async def did_change_workspace_folders(ls: FxLanguageServer, params: types.DidCh
     """Workspace folders were added or removed; they may have their own settings."""
     ls.session.set_folders([folder.uri for folder in ls.workspace.folders.values()])
     if ls.session.can("workspace.configuration"):
-        await _configure(ls)
+        await configure(ls)
 
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
@@ -312,7 +314,7 @@ def interpreter_changed(ls: FxLanguageServer, params: Any) -> None:
 async def trust_granted(ls: FxLanguageServer, params: Any) -> None:
     """The user has marked the workspace as trusted; the client may have withheld settings until then."""
     if ls.session.can("workspace.configuration"):
-        await _configure(ls)
+        await configure(ls)
     ls.session.trust()
 
 
@@ -364,30 +366,3 @@ def resume(ls: FxLanguageServer, *arguments: Any) -> None:
 async def shutdown(ls: FxLanguageServer, params: None) -> None:
     """End the tracing processes, then answer the client."""
     await ls.session.close()
-
-
-async def _configure(ls: FxLanguageServer, pushed: Any = None) -> None:
-    """Apply the client's settings: from its answer to a request, its notification, or its initialization options."""
-    values: list[Any] = [None]
-    folders = ls.session.engine.workspace.folders
-    if ls.session.can("workspace.configuration"):
-        values = await _pulled_settings(ls, [None, *map(ls.session.places.uri, folders)])
-    elif isinstance(pushed, dict):
-        values = [pushed.get(SECTION, pushed)]
-    of_window, *of_folders = map(Settings.read, [ls.session.options if values[0] is None else values[0], *values[1:]])
-    for problem in dict.fromkeys(problem for _, problems in (of_window, *of_folders) for problem in problems):
-        ls.window_show_message(types.ShowMessageParams(types.MessageType.Warning, problem))
-    said = zip(folders, of_folders, values[1:], strict=False)
-    ls.session.configure(of_window[0], {folder: settings for folder, (settings, _), value in said if value is not None})
-
-
-async def _pulled_settings(ls: FxLanguageServer, scopes: Sequence[str | None]) -> list[Any]:
-    """The client's settings for each scope (a folder, or None for the window); None if the client sends none for it."""
-    items = [types.ConfigurationItem(scope, SECTION) for scope in scopes]
-    try:
-        asked = ls.workspace_configuration_async(types.ConfigurationParams(items))
-        values = list(await asyncio.wait_for(asked, CONFIGURATION_SECONDS))
-    except Exception as error:
-        log.warning("the client did not send its settings: %r", error)
-        values = []
-    return [*values, *[None] * len(items)][: len(items)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from lsprotocol import types
@@ -16,14 +17,15 @@ from fx_lsp.documents.positions import Encoding
 from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.interpreters.project_environments import decides
 from fx_lsp.server.features import notebook_sync
-from fx_lsp.server.features.client_places import ClientPlaces, change_of
+from fx_lsp.server.features.client_places import ClientPlaces, change_of, path_of
 from fx_lsp.server.features.diagnostics import DiagnosticsPublisher, Shows
 from fx_lsp.server.features.outline import Outlines
 from fx_lsp.server.features.progress import TracingProgress
 from fx_lsp.server.features.pyproject_diagnostics import ProjectPublisher
 from fx_lsp.server.features.refresh import REFRESHES, Refresher
-from fx_lsp.server.features.status import STATUS, AgentLog, status
+from fx_lsp.server.features.status import STATUS, AgentLog, AgentStates
 from fx_lsp.server.features.views import CHANGED, Views
+from fx_lsp.server.file_events import is_source, may_be_folder
 from fx_lsp.settings.precedence import override
 from fx_lsp.settings.pyproject import FILE, project_of
 from fx_lsp.settings.settings import Settings
@@ -64,12 +66,12 @@ class ClientSession:
         self._merged: dict[str, tuple[Settings, Settings]] = {}
         """Workspace folder -> the settings of the project last asked about there, without and with the editor's."""
         self.selected: dict[str | None, tuple[str, ...]] = {}
-        """Workspace folder (None: any) -> the Python that is selected in the editor."""
+        """Workspace folder (None: any other) -> the Python that is selected in the editor; empty if none is."""
         self.select_interpreter(None, self.options.get("interpreter"))
         self.engine = Engine(
             self.settings_of,
             encoding=_ENCODINGS[encoding],
-            selected=lambda folder: self.selected.get(str(folder)) or self.selected.get(None, ()),
+            selected=lambda folder: self.selected.get(str(folder), self.selected.get(None, ())),
             on_agent_state=self._on_agent_state,
             on_result=self._on_result,
             cache=Cache(cache_folder()),
@@ -109,12 +111,15 @@ class ClientSession:
         )
         self.refresher = Refresher(self._refreshes(), ask)
         self.configured = False
+        """Whether the settings are known. Nothing is traced before that, because they may name another Python."""
+        self.asked_settings: asyncio.Future[None] | None = None
+        """The last request for the settings; earlier requests that are answered later don't count."""
         self._saved_early: dict[str, None] = {}
         """Documents that were saved before the settings were known, in order."""
-        """Whether the settings are known. Nothing is traced before that, because they may name another Python."""
         self._notify = notify
-        self._agent_state = AgentState("stopped"), Interpreter((), "")
-        """The last state of an agent that was reported, and the Python that the agent runs in."""
+        self._agent_states = AgentStates()
+        self._status: dict[str, Any] = {}
+        """The status that was sent last."""
         self._agent_log = AgentLog(log_to_client)
         self._progress = TracingProgress(progress)
 
@@ -167,13 +172,15 @@ class ClientSession:
         return merged
 
     def select_interpreter(self, folder: str | None, command: Any) -> None:
-        """Use the Python ``command`` selected in the editor for ``folder`` (None: all); if empty, none is selected."""
-        if not command:
-            self.selected.pop(folder, None)
-        elif isinstance(command, (list, tuple)) and all(isinstance(word, str) for word in command):
-            self.selected[folder] = tuple(command)
-        else:
+        """Use the Python ``command`` selected in the editor for ``folder``; if empty, none is selected there.
+
+        None stands for every folder of which nothing else is said.
+        """
+        words = command or ()
+        if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
             log.warning("ignoring the interpreter %r: it is not a list of strings", command)
+            return
+        self.selected[folder] = tuple(words)
 
     def opened(self, path: str, text: str, version: int) -> None:
         """Store and trace a Python file that the client has opened."""
@@ -201,6 +208,7 @@ class ClientSession:
     def closed(self, path: str) -> None:
         """Drop the text and the result of a file that the client has closed."""
         self.engine.closed(path)
+        self.projects.refresh(self.documents.paths)
 
     def notebook_opened(self, params: types.DidOpenNotebookDocumentParams) -> None:
         """Store and trace a notebook that the client has opened."""
@@ -223,7 +231,7 @@ class ClientSession:
             self._edited(path)
         else:
             self.documents.change(path, (), version)
-            self.publisher.on_result(path, not self.engine.scheduler.is_tracing(path))
+            self._publish(path, not self.engine.scheduler.is_tracing(path))
 
     def notebook_closed(self, uri: str) -> None:
         """Drop the text and the result of a notebook that the client has closed."""
@@ -233,28 +241,38 @@ class ClientSession:
 
     def changed_on_disk(self, events: Sequence[types.FileEvent]) -> None:
         """Trace the files that may be affected because other files were written, created or deleted on disk."""
-        changed = {self.places.path(event.uri): event.type for event in events}
-        if any(path and Path(path).name == FILE for path in changed):
-            self.engine.forget_interpreters()
-            self.projects.refresh(self.documents.paths)
-            self.engine.scheduler.trace_all()
+        workspace = self.engine.workspace
+        changed = {path: event for event in events if (path := path_of(event.uri))}
+        if any(PurePath(path).name == FILE or may_be_folder(event, path, workspace) for path, event in changed.items()):
+            self.files_moved()
             return
-        if any(path and decides(path) for path in changed):
+        if any(map(decides, changed)):
             self.engine.interpreters_may_have_changed()
-        own = {path: how for path, how in changed.items() if path and self._is_watched(path)}
-        if all(how == types.FileChangeType.Changed for how in own.values()):
-            for path in own:
-                self.engine.scheduler.trace_dependants(path)
-            if own:
-                self.engine.idle_captures.begin_anew()
-        else:
+        own = [event for path, event in changed.items() if is_source(path) and workspace.owns(path)]
+        if any(event.type != types.FileChangeType.Changed for event in own):
             # What was imported so far does not show which imports a new file makes possible or a deleted one breaks.
             self.engine.scheduler.trace_all()
+            return
+        paths = self._paths([event.uri for event in own])
+        written = [path for path in paths if not self.documents.is_open(path)]
+        for path in written:
+            self.engine.scheduler.trace_dependants(path)
+        if written:
+            self.engine.idle_captures.begin_anew()
+
+    def files_moved(self) -> None:
+        """Trace everything again: files or whole folders have other names now, or are new or gone.
+
+        A folder may have the settings or the Python of a project, and modules that could not be imported until now.
+        """
+        self.engine.forget_interpreters()
+        self.projects.refresh(self.documents.paths)
+        self.engine.scheduler.trace_all()
 
     def set_folders(self, uris: list[str]) -> None:
         """Replace the workspace folders, and trace everything again."""
-        self.engine.workspace.set_folders(self._paths(uris))
-        self.engine.scheduler.trace_all()
+        self.engine.set_folders(self._paths(uris))
+        self.projects.refresh(self.documents.paths)
 
     def trust(self) -> None:
         """Start to trace: the user trusts the workspace, so its code may run from now on."""
@@ -272,12 +290,20 @@ class ClientSession:
             self.engine.scheduler.opened(path)
 
     def _edited(self, path: str) -> None:
-        if self.configured:
-            self.engine.edited(path)
+        if not self.configured:
+            return
+        result = self.engine.results.get(path)
+        was_shown = result is not None and result.moment is not None
+        self.engine.edited(path)
+        if result and was_shown and not self.engine.scheduler.is_tracing(path):
+            self._views_changed(path, list(result.traced))  # from now on, they are stale
 
-    def _on_result(self, path: str, complete: bool) -> None:
+    def _publish(self, path: str, complete: bool) -> None:
         if not self.pulls_diagnostics:
             self.publisher.on_result(path, complete)
+
+    def _on_result(self, path: str, complete: bool) -> None:
+        self._publish(path, complete)
         result = self.engine.results.get(path)
         self._views_changed(path, list(result.traced) if result else [])
 
@@ -286,8 +312,7 @@ class ClientSession:
         self._on_result(path, not self.engine.scheduler.is_tracing(path))
 
     def _on_counted(self, path: str, key: str) -> None:
-        if not self.pulls_diagnostics:
-            self.publisher.on_result(path, not self.engine.scheduler.is_tracing(path))
+        self._publish(path, not self.engine.scheduler.is_tracing(path))
         self._views_changed(path, [key])
 
     def _views_changed(self, path: str, keys: list[str]) -> None:
@@ -300,12 +325,8 @@ class ClientSession:
         taken = [method for method, capability in REFRESHES.items() if self.can(capability)]
         return [method for method in taken if method != types.WORKSPACE_DIAGNOSTIC_REFRESH or self.pulls_diagnostics]
 
-    def _is_watched(self, path: str) -> bool:
-        """Whether a change of the file on disk matters; not if the file is open or belongs to an installed package."""
-        return self.engine.workspace.owns(path) and not self.documents.is_open(path)
-
     def _on_agent_state(self, state: AgentState, interpreter: Interpreter, folder: Path) -> None:
-        self._agent_state = state, interpreter
+        self._agent_states.note(folder, interpreter, state)
         self._show_status()
         if not self.options.get("status") and self.can("window.work_done_progress"):
             self._progress.note((folder, interpreter.command), state.phase in ("starting", "busy"))
@@ -314,7 +335,10 @@ class ClientSession:
     def _show_status(self) -> None:
         if self.options.get("status"):
             paused, loaded = self.engine.scheduler.paused, self.engine.scheduler.is_loaded()
-            self._notify(STATUS, status(*self._agent_state, paused=paused, loaded=loaded))
+            status = self._agent_states.status(paused=paused, loaded=loaded)
+            if status != self._status:
+                self._status = status
+                self._notify(STATUS, status)
 
     def _paths(self, uris: list[str]) -> list[str]:
         return [path for path in map(self.places.path, uris) if path]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import glob
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -232,9 +233,10 @@ class Settings:
         return Selection(self.notices, self.select, self.ignore, self.severity)
 
     def anchored(self, folder: str) -> Settings:
-        """The same settings with absolute patterns; relative patterns are resolved against ``folder``."""
+        """The same settings with absolute patterns without ``..``; relative ones are resolved against ``folder``."""
+        at = glob.escape(folder)
         include, exclude = (
-            tuple(str(PurePath(glob.escape(folder), pattern)) for pattern in patterns if PurePath(pattern).parts)
+            tuple(os.path.normpath(PurePath(at, pattern)) for pattern in patterns if PurePath(pattern).parts)
             for patterns in (self.include, self.exclude)
         )
         return dataclasses.replace(self, include=include, exclude=exclude)

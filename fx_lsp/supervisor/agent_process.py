@@ -101,6 +101,10 @@ class AgentFailed(Exception):
     """An agent could not be started, died, or sent something invalid. The message is for the user."""
 
 
+class AgentNotSpawned(AgentFailed):
+    """The system could not start the agent's process, e.g. for lack of memory or of the executable; that may change."""
+
+
 class AgentKilled(AgentFailed):
     """A signal ended the agent, which may not happen to the next agent."""
 
@@ -134,20 +138,28 @@ class AgentProcess:
     ) -> AgentProcess:
         """Start an agent and wait for its `Hello`. Raises AgentFailed if it does not start.
 
-        ``env`` is set in addition to the environment variables that the agent inherits. ``urgency`` says whether the
-        agent gives way to other processes.
+        If ``cwd`` does not exist (yet), the agent works in the nearest folder above it that does. ``env`` is set in
+        addition to the environment variables that the agent inherits. ``urgency`` says whether the agent gives way to
+        other processes.
         """
-        scratch = tempfile.mkdtemp(prefix="fx-lsp-")
-        arguments = ("-X", "utf8", "-u", "-c", BOOT, str(AGENT_FOLDER), str(FXCORE_FOLDER), scratch, urgency)
         environ = {**REPRODUCIBLE, **without_secrets(os.environ), **(env or {})}
+        scratch = ""
         try:
+            scratch = tempfile.mkdtemp(prefix="fx-lsp-")
+            arguments = ("-X", "utf8", "-u", "-c", BOOT, str(AGENT_FOLDER), str(FXCORE_FOLDER), scratch, urgency)
             process = await asyncio.create_subprocess_exec(
-                *python, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=cwd, env=environ, start_new_session=True
+                *(*python, *arguments),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                cwd=next(filter(Path.is_dir, (cwd, *cwd.parents)), None),
+                env=environ,
+                start_new_session=True,
             )
         except BaseException as error:
             shutil.rmtree(scratch, ignore_errors=True)
             if isinstance(error, OSError):
-                raise AgentFailed(f"{' '.join(python)} can't be run: {error.strerror}.") from error
+                raise AgentNotSpawned(f"{' '.join(python)} can't be run: {error.strerror}.") from error
             raise
         self = cls(process, scratch, log)
         try:

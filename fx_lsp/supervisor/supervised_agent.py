@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import math
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,11 +26,14 @@ from fx_lsp.agent.messages import (
     Urgency,
 )
 from fx_lsp.interpreters.interpreter_choice import Interpreter
-from fx_lsp.supervisor.agent_process import AgentFailed, AgentKilled, AgentProcess, Answer
+from fx_lsp.supervisor.agent_process import AgentFailed, AgentKilled, AgentNotSpawned, AgentProcess, Answer
 
 BACK_OFF_SECONDS = (0.0, 0.5, 2.0, 5.0)
 """How long to wait before a process is started, by the number of deaths in a row. After as many deaths as there are
 entries, no process is started."""
+
+RETRY_SECONDS = 5.0
+"""How long requests get no process after the system could not start one; the next request tries again."""
 
 Phase = Literal["starting", "ready", "busy", "no-torch", "failed", "stopped"]
 
@@ -63,7 +67,8 @@ class SupervisedAgent:
     """Traces files in one of the user's Pythons.
 
     One process serves all requests. The first request starts it, and the next request after a death starts another.
-    After several deaths in a row the phase is ``failed``, and only a new `SupervisedAgent` tries again.
+    After several deaths in a row the phase is ``failed``, and only a new `SupervisedAgent` tries again; but if the
+    system could not start the process at all, later requests try again.
     """
 
     def __init__(
@@ -90,6 +95,8 @@ class SupervisedAgent:
         self._launch: asyncio.Task[None] | None = None
         """Set while a process is being started."""
         self._deaths = 0
+        self._retry_at = math.inf
+        """While the phase is ``failed``: when a request may try again, by the loop's clock."""
         self._busy = 0
         self._closed = False
         self.state = AgentState("stopped")
@@ -201,7 +208,7 @@ class SupervisedAgent:
         """The process, started if necessary. Raises AgentFailed if none can be started."""
         if self._process is not None and self._process.dead:
             await self._bury(self._process)
-        while self._process is None and not self._closed and self.state.phase not in ("no-torch", "failed"):
+        while self._process is None and not self._closed and self._may_start():
             # All requests that are waiting share this start, so it continues if one of them is cancelled.
             self._launch = self._launch or asyncio.create_task(self._start())
             await asyncio.wait([self._launch])
@@ -221,7 +228,14 @@ class SupervisedAgent:
             if process is not None and not self._closed:
                 await self._bury(process)
 
+    def _may_start(self) -> bool:
+        """Whether to start a process that is needed, or to wait for one that is being started."""
+        if self.state.phase == "failed":
+            return asyncio.get_running_loop().time() >= self._retry_at
+        return self.state.phase != "no-torch"
+
     async def _start(self) -> None:
+        self._retry_at = math.inf
         try:
             if self._deaths >= len(BACK_OFF_SECONDS):
                 raise AgentFailed(f"The tracing process died {self._deaths} times in a row.")
@@ -235,6 +249,8 @@ class SupervisedAgent:
             self._set_state(AgentState("stopped"))
             return
         except AgentFailed as error:
+            if isinstance(error, AgentNotSpawned):
+                self._retry_at = asyncio.get_running_loop().time() + RETRY_SECONDS
             self._set_state(AgentState("failed", problem=str(error)))
             return
         finally:

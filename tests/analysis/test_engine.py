@@ -69,12 +69,22 @@ async def test_a_run_of_the_command_line_loads_nothing_ahead(tmp_path: Path, is_
     await engine.close()
 
 
+class ClosableAgent(FakeAgent):
+    """It remembers whether it was ended."""
+
+    closed = False
+
+    async def close(self) -> None:
+        self.closed = True
+
+
 class SelectingEngine(Engine):
     """Its agents answer nothing; a test selects its Python, and sees how often everything is traced again."""
 
     def __init__(self, folder: Path) -> None:
         self.python = ["one"]
         self.traced_again = 0
+        self.made: list[ClosableAgent] = []
         folders = [str(folder / "models"), str(folder / "notes")]
         super().__init__(lambda path: Settings(), folders=folders, selected=lambda folder: self.python)
         self.scheduler.trace_all = self._count  # type: ignore[method-assign]
@@ -83,7 +93,23 @@ class SelectingEngine(Engine):
         self.traced_again += 1
 
     def _start_agent(self, interpreter: Interpreter, settings: Settings, folder: Path) -> TracingAgent:
-        return FakeAgent()
+        self.made.append(ClosableAgent())
+        return self.made[-1]
+
+    _start_capturing_agent = _start_agent
+
+    def opened(self, path: Path) -> str:
+        """Open a file, and start the agents that trace and capture it."""
+        self.documents.open(str(path), "", 1)
+        self.agent_for(str(path))
+        self._capturing_agent_for(str(path))
+        return str(path)
+
+    async def ended(self) -> list[bool]:
+        """Whether each agent was ended, in the order in which they were started."""
+        for _ in range(3):  # the timer, the task that ends an agent
+            await asyncio.sleep(0)
+        return [agent.closed for agent in self.made]
 
 
 async def test_another_python_matters_only_for_files_that_were_traced(tmp_path: Path) -> None:
@@ -95,5 +121,46 @@ async def test_another_python_matters_only_for_files_that_were_traced(tmp_path: 
     assert engine.traced_again == 0
     engine.python = ["two"]
     engine.interpreters_may_have_changed()
+    assert engine.traced_again == 1
+    await engine.close()
+
+
+async def test_the_agents_of_closed_documents_end_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = SelectingEngine(tmp_path)
+    notes = engine.opened(tmp_path / "notes" / "a.py")
+    model = engine.opened(tmp_path / "models" / "a.py")
+    engine.closed(notes)
+    assert await engine.ended() == [False] * 4, "it may be opened again"
+    monkeypatch.setattr("fx_lsp.analysis.engine.GRACE_SECONDS", 0.0)
+    other = engine.opened(tmp_path / "models" / "b.py")
+    engine.closed(model)
+    assert await engine.ended() == [True, True, False, False], "another document needs those of the models"
+    engine.closed(other)
+    assert await engine.ended() == [True] * 4
+    await engine.close()
+
+
+async def test_a_document_that_is_opened_again_soon_has_its_agents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fx_lsp.analysis.engine.GRACE_SECONDS", 0.0)
+    engine = SelectingEngine(tmp_path)
+    for _ in range(2):
+        model = engine.opened(tmp_path / "models" / "a.py")
+        engine.closed(model)
+    engine.documents.open(model, "", 1)
+    assert await engine.ended() == [False] * 2
+    await engine.close()
+
+
+async def test_the_agents_of_folders_that_are_removed_end_at_once(tmp_path: Path) -> None:
+    engine = SelectingEngine(tmp_path)
+    engine.opened(tmp_path / "models" / "a.py")
+    notes = engine.opened(tmp_path / "notes" / "a.py")
+    engine.closed(notes)
+    engine.set_folders([str(tmp_path / "models")])
+    assert await engine.ended() == [False, False, True, True]
     assert engine.traced_again == 1
     await engine.close()

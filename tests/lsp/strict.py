@@ -43,7 +43,7 @@ FULL: Json = {
         "didChangeWatchedFiles": {"dynamicRegistration": True},
         "didChangeConfiguration": {"dynamicRegistration": True},
         "workspaceEdit": {"documentChanges": True},
-        "fileOperations": {"didRename": True},
+        "fileOperations": {"didCreate": True, "didRename": True, "didDelete": True},
     },
     "notebookDocument": {"synchronization": {}},
     "textDocument": {

@@ -64,10 +64,12 @@ async def test_each_folder_has_its_python(folder: Path) -> None:
             assert await editor.diagnostics(f"{name}/net.py") == []
         for name in ("good", "none"):
             assert "can be traced" in await editor.hover(f"{name}/net.py", "Net")
-        (broken,) = (status.message for status in editor.statuses if status.phase == "no-torch")
+        (broken,) = {status.message for status in editor.statuses if status.phase == "no-torch"}
+        assert editor.statuses[-1].message == broken, "also while another folder is traced"
         reasons = {reason for status in editor.statuses for reason in status.reasons}
     assert f"taken: {folder}/good/.venv/bin/python (.venv in {folder}/good) has torch" in reasons
     assert f"not taken: {without} (.venv in {folder}/none) has no torch" in reasons
+    assert broken.startswith("broken: Nothing is traced: ")
     assert "torch is installed in this Python but can't be imported" in broken
     assert "libtorch_cpu.so: cannot open shared object file" in broken
 

@@ -176,6 +176,8 @@ async def change_things(driver: Driver) -> None:
     driver.tell("workspace/didChangeWatchedFiles", changes=[{"uri": driver.document["uri"], "type": 2}])
     renamed = {"oldUri": (driver.client.folder / "a.py").as_uri(), "newUri": (driver.client.folder / "b.py").as_uri()}
     driver.tell("workspace/didRenameFiles", files=[renamed])
+    for method in ("workspace/didCreateFiles", "workspace/didDeleteFiles"):
+        driver.tell(method, files=[{"uri": renamed["newUri"]}])
     driver.tell("window/workDoneProgress/cancel", token="none")
     driver.tell("workspace/didChangeWorkspaceFolders", event={"added": [], "removed": []})
     driver.tell("workspace/didChangeConfiguration", settings={"fxLsp": {"traceDelay": 10}})

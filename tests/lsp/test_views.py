@@ -73,8 +73,8 @@ def source_of(editor: Editor, item: Any) -> str:
 
 async def test_a_lens_shows_the_outcome_of_each_target_and_runs_a_command_of_the_client(folder: Path) -> None:
     commands = ["fxLsp.openForward", "fxLsp.showFailures"]
-    async with Editor(folder).session(options={"commands": commands}) as editor:
-        await opened(editor)
+    async with Editor(folder).session(settings={"costs": "hover"}, options={"commands": commands}) as editor:
+        await opened(editor)  # the costs would be in the lenses as soon as they are counted
         lenses = [(editor.text("model.py", lens.range), lens.command) for lens in await editor.lenses("model.py")]
         assert [(text, command.title, command.command) for text, command in lenses if command] == [
             ("class Block", "✓ traces · 4 nodes · 584 parameters", "fxLsp.openForward"),
@@ -310,6 +310,37 @@ async def test_requests_about_a_file_without_targets_return_null(editor: Editor)
     assert list(await editor.ask("fx/targets", editor.document("empty.py"))) == []
     assert await editor.lenses("empty.py") == []
     assert await editor.hints("empty.py") == {}
+
+
+async def test_results_for_an_earlier_text_are_stale_until_newer_text_is_traced(editor: Editor) -> None:
+    await opened(editor)
+
+    async def stale() -> set[bool]:
+        params = {**editor.document("model.py"), "target": "class:Net"}
+        methods = ("fx/forward", "fx/module", "fx/graph")
+        exported = await editor.ask("fx/forward", {**params, "capture": "export"})
+        captured = await editor.ask("fx/graph", {**params, "capture": "compile"})
+        return {exported.stale, captured.stale, *[(await editor.ask(method, params)).stale for method in methods]}
+
+    assert await stale() == {False}
+    editor.changes.clear()
+    editor.edit("model.py", "logits.softmax(1)", "logits.softmax(1")
+    await editor.until(lambda: any(len(change.targets) == 3 for change in editor.changes))
+    await editor.settled()
+    assert await stale() == {True}, "it can't be traced"
+    editor.edit("model.py", "logits.softmax(1", "logits.softmax(0)")
+    await editor.diagnostics("model.py")
+    assert await stale() == {False}
+
+    await editor.client.workspace_execute_command_async(types.ExecuteCommandParams("fxLsp.pause"))
+    editor.changes.clear()
+    for _ in range(2):
+        editor.edit("model.py", "logits.softmax(0", "1 + logits.softmax(0")
+    assert await stale() == {True}, "it won't be traced for now"
+    assert [len(change.targets) for change in editor.changes] == [3], "all were told once"
+    await editor.client.workspace_execute_command_async(types.ExecuteCommandParams("fxLsp.resume"))
+    await editor.diagnostics("model.py")
+    assert await stale() == {False}
 
 
 async def test_the_server_announces_changes_to_clients_with_views(editor: Editor) -> None:

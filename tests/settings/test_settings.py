@@ -67,6 +67,21 @@ def test_a_value_that_is_not_an_object_is_one_problem() -> None:
     assert len(problems) == 1
 
 
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("../models/**", "/w/models/net.py", True),
+        ("../models/**", "/w/a/models/net.py", False),
+        ("./models/**", "/w/a/models/net.py", True),
+        ("models/../other", "/w/a/other/net.py", True),
+        ("/w/b/../models", "/w/models/net.py", True),
+    ],
+)
+def test_patterns_may_lead_out_of_the_folder(pattern: str, path: str, expected: bool) -> None:
+    assert Settings(include=(pattern,)).anchored("/w/a").includes(path) == expected
+    assert Settings(exclude=(pattern,)).anchored("/w/a").includes(path) != expected
+
+
 def test_vs_codes_properties_are_json_and_their_defaults_are_valid() -> None:
     properties = json.loads(json.dumps(vscode_properties()))
     assert set(properties) == {f"fxLsp.{camel_case(field.name)}" for field in dataclasses.fields(Settings)}

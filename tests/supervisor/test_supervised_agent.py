@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import shlex
 import signal
@@ -284,6 +285,37 @@ async def test_a_python_that_is_not_there(connect: Connect, tmp_path: Path) -> N
     await client.agent.start()
     assert client.agent.state.phase == "failed"
     assert "No such file" in str(client.agent.state.problem)
+
+
+async def test_a_python_that_could_not_be_started_is_tried_again_a_while_later(
+    connect: Connect, tmp_path: Path
+) -> None:
+    python = tmp_path / "python"
+    client = connect(str(python))
+    file = client.write("net.py", "def model(x):\n    return x\n")
+    for _ in range(2):
+        assert (await client.trace(file, "model")).reports == {}
+    assert client.phases == ["starting", "failed"], "not for each request"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    client.agent._retry_at = 0.0  # the while is over
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+    assert client.phases[2:4] == ["starting", "ready"]
+
+
+async def test_what_can_be_started_but_is_no_agent_is_not_tried_again(connect: Connect) -> None:
+    client = connect("/bin/sh", "-c", "exit 3 #")
+    await client.agent.start()
+    assert client.agent._retry_at == math.inf
+
+
+async def test_in_a_folder_that_is_not_there_yet_an_agent_starts_all_the_same(connect: Connect) -> None:
+    client = connect()
+    client.root.rmdir()
+    await client.agent.start()
+    assert client.agent.state.phase == "ready"
+    file = client.write("net.py", "def model(x):\n    return x\n")
+    assert (await client.trace(file, "model")).only.outcome == "traced"
 
 
 async def test_an_agent_of_another_version(connect: Connect, tmp_path: Path) -> None:

@@ -29,10 +29,9 @@ class ClientPlaces:
 
     def path(self, uri: str) -> str | None:
         """The absolute path of a ``file:`` URI, or of the notebook that contains the cell ``uri``; None otherwise."""
-        path = uris.to_fs_path(uri)
-        if not path:
+        path = path_of(uri)
+        if path is None:
             return next((path for path, notebook in self._documents.notebooks.items() if notebook.cell(uri)), None)
-        path = os.path.normpath(path)
         self._uris[path] = uri
         return path
 
@@ -114,6 +113,12 @@ class ClientPlaces:
     def _range(self, lines: LineIndex, start: int, end: int) -> types.Range:
         first, last = (lines.position(offset, self._documents.encoding) for offset in (start, end))
         return types.Range(types.Position(*first), types.Position(*last))
+
+
+def path_of(uri: str) -> str | None:
+    """The absolute path of a ``file:`` URI; None for other URIs."""
+    path = uris.to_fs_path(uri)
+    return os.path.normpath(path) if path else None
 
 
 def change_of(change: types.TextDocumentContentChangeEvent) -> Change:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,13 +12,16 @@ from fx_lsp.documents.documents import Documents, Place
 from fx_lsp.documents.parse import parsed
 from fx_lsp.documents.positions import LineIndex
 
+_HEAD = re.compile(r"(?:async[\s\\]+)?(?:class|def)[\s\\]+[^\s(:\[\\#]+")
+"""A definition up to its name, which ends where something else begins: ``\\w`` would leave out some parts of names."""
+
 
 @dataclass(frozen=True)
 class Definition:
     """A class or a function."""
 
     name: str
-    """Qualified, e.g. ``Net.forward``."""
+    """Qualified, e.g. ``Net.forward``; normalized as Python does it."""
     start: int
     """The offset of its ``class`` or ``def``."""
     end: int
@@ -37,8 +41,9 @@ def _within(parent: ast.AST, prefix: str, lines: LineIndex) -> Iterator[Definiti
     for node in ast.iter_child_nodes(parent):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             start = lines.offset_of_python(node.lineno, node.col_offset)
-            end = lines.text.index(node.name, start) + len(node.name)
-            yield Definition(f"{prefix}{node.name}", start, end, _whole(node, lines))
+            # The tree has names in a normalized form, which may differ from the text.
+            head = _HEAD.match(lines.text, start)
+            yield Definition(f"{prefix}{node.name}", start, head.end() if head else start, _whole(node, lines))
             yield from _within(node, f"{prefix}{node.name}.", lines)
         elif isinstance(node, ast.stmt):
             yield from _within(node, prefix, lines)

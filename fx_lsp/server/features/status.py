@@ -3,16 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from fx_lsp.analysis import machine_load
 from fx_lsp.interpreters.interpreter_choice import Interpreter
-from fx_lsp.supervisor.supervised_agent import AgentState, why_not
+from fx_lsp.supervisor.supervised_agent import AgentState, Phase, why_not
 
 STATUS = "fxLsp/status"
 """The notification's method. It is sent to clients whose ``initializationOptions`` contain ``"status": true``."""
 
 PAUSED = "Tracing is paused. To continue, run the command fx-lsp: Resume Tracing"
+
+
+_MOST_TELLING: tuple[Phase, ...] = ("failed", "no-torch", "starting", "busy", "ready", "stopped")
+"""The order in which the phases of several agents are told: what is wrong, then what goes on."""
+
+
+class AgentStates:
+    """The states of the agents that run or can't be run: one for each folder and Python."""
+
+    def __init__(self) -> None:
+        self._states: dict[tuple[Path, Interpreter], AgentState] = {}
+        """In the order in which they were last reported."""
+        self._latest = Interpreter((), "")
+        """The Python of the agent that was last reported; at first, there is none."""
+
+    def note(self, folder: Path, interpreter: Interpreter, state: AgentState) -> None:
+        """Note the state of the agent that traces files of ``folder`` in ``interpreter``."""
+        self._latest = interpreter
+        self._states.pop((folder, interpreter), None)
+        if state.phase != "stopped":
+            self._states[folder, interpreter] = state
+
+    def status(self, *, paused: bool = False, loaded: bool = False) -> dict[str, Any]:
+        """What to tell of all agents: the status of the one that has most to say, and the reasons for each Python."""
+        if not self._states:
+            return status(AgentState("stopped"), self._latest, paused=paused, loaded=loaded)
+        latest_first = reversed(self._states.items())
+        (folder, interpreter), state = min(latest_first, key=lambda item: _MOST_TELLING.index(item[1].phase))
+        told = status(state, interpreter, paused=paused, loaded=loaded)
+        reasons = [*interpreter.reasons, *(reason for _, other in self._states for reason in other.reasons)]
+        is_problem = complaint(state, interpreter) is not None
+        prefix = f"{folder.name}: " if is_problem and len(self._states) > 1 else ""
+        return {**told, "message": f"{prefix}{told['message']}", "reasons": list(dict.fromkeys(reasons))}
 
 
 def status(
@@ -30,7 +64,7 @@ def status(
         "message": PAUSED if paused and is_idle else _message(state, interpreter, loaded),
         "python": hello.python if hello else None,
         "torch": hello.torch if hello else None,
-        "reasons": list(interpreter.reasons),
+        "reasons": list(interpreter.reasons) if interpreter.command else [],
     }
 
 

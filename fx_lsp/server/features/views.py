@@ -68,7 +68,7 @@ class Views:
             "target": self._target(path, traced),
             "text": code,
             "lines": sorted(lines, key=lambda line: line["line"]),
-            "stale": self._scheduler.is_tracing(path),
+            "stale": self._is_stale(path),
         }
 
     def exported(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
@@ -81,7 +81,7 @@ class Views:
             "target": self._target(path, traced),
             "text": _document(known)[0] if known else "",
             "lines": [],
-            "stale": self._scheduler.is_tracing(path),
+            "stale": self._is_stale(path),
         }
 
     def module(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
@@ -93,7 +93,7 @@ class Views:
         description = self._current(path, traced)
         title, symbol = traced.target.title, traced.target.symbol
         text = standalone(title, symbol, code, description.details.imports) if code and description else None
-        return {"target": self._target(path, traced), "text": text, "stale": self._scheduler.is_tracing(path)}
+        return {"target": self._target(path, traced), "text": text, "stale": self._is_stale(path)}
 
     def graph(
         self, uri: str, key: str | None, position: types.Position | None, *, inputs: str = ""
@@ -160,9 +160,13 @@ class Views:
             "capture": capture,
             "captures": ["fx", *self._scheduler.results.captured(path, traced.target.key)],
             "outcome": report.outcome if report else None,
-            "stale": self._scheduler.is_tracing(path),
+            "stale": self._is_stale(path),
             "parameters": report.parameters if report else 0,
         }
+
+    def _is_stale(self, path: str) -> bool:
+        """Whether there is newer text than was traced, even if no trace of it is to be expected."""
+        return self._scheduler.is_tracing(path) or not self._scheduler.results.is_traced(path)
 
     def _asked(self, uri: str, key: str | None, position: types.Position | None) -> tuple[str, Traced] | None:
         """The file and the target that a request is about; None if there is no such target."""
