@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fx_lsp.agent.importing.script_definitions import defined_names, is_preparation, run_definitions
-from fx_lsp.agent.importing.stand_ins import StandIn, names_read
+from fx_lsp.agent.importing.stand_in_modules import names_read
+from fx_lsp.agent.importing.stand_ins import StandIn
 
 _OPTIONS = re.compile(r"arg|opt|cfg|conf|pars|setting|param", re.IGNORECASE)
 """Part of the name of a function that reads options."""

@@ -26,7 +26,9 @@ from typing import Any
 from unittest import mock
 
 from fx_lsp.agent.importing.import_tolerance import is_consequence
-from fx_lsp.agent.importing.stand_ins import StandIn, StandInFinder, add_as_modules
+from fx_lsp.agent.importing.stand_in_errors import may_be_due_to_stand_in
+from fx_lsp.agent.importing.stand_in_modules import StandInFinder
+from fx_lsp.agent.importing.stand_ins import StandIn, add_as_modules
 from fx_lsp.agent.importing.uncaught_imports import importing_frames, may_catch
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.messages import Failure, Span, Step
@@ -107,7 +109,8 @@ class FileLoader:
         above = self._name.rpartition(".")[0]
         if above in sys.modules or not above:
             return False
-        self._note("import", error)
+        if not may_be_due_to_stand_in(error):
+            self._note("import", error)
         self._bare |= set(self._workspace.put_up(above))
         return True
 
@@ -128,7 +131,10 @@ class FileLoader:
         if not own or own[-1] in self._workspace.failing:
             return False
         self._workspace.failing.add(own[-1])
-        self._note("definitions-only" if isinstance(error, SystemExit) else "import", error)
+        if isinstance(error, SystemExit):
+            self._note("definitions-only", error)
+        elif not may_be_due_to_stand_in(error):
+            self._note("import", error)
         return True
 
     def _provides_import(self, error: BaseException) -> bool:
@@ -166,8 +172,8 @@ class FileLoader:
         A package that the program asks for elsewhere, and may do without, is provided only for the next attempt, so
         that it is there for all who ask, whoever asks first.
         """
-        frames = importing_frames(FileLoader.run.__code__)
-        if not frames or not self._workspace.owns(frames[0].f_code.co_filename):
+        frames = importing_frames(self._workspace.owns)
+        if not frames:
             return None
         if package in self._asked_for or any(map(may_catch, frames)):
             self._asked_for.add(package)

@@ -9,19 +9,13 @@ the program, so the use is recorded (`missing_uses.py`).
 
 from __future__ import annotations
 
-import builtins
-import dis
 import functools
-import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import itertools
 import linecache
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CodeType, FrameType, FunctionType, ModuleType
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -29,8 +23,19 @@ import torch
 from fx_lsp.agent.importing.unknown_name import UnknownName
 from fx_lsp.agent.importing.unpacked_targets import targets_of
 from fx_lsp.agent.inventing.argument_kinds import is_settings_class
+from fx_lsp.agent.missing.hyperparameters import IS_LIGHTNING, Hyperparameters
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
 from fx_lsp.agent.missing.missing_uses import is_importing, note_call, note_decorated, note_use, note_wrapping
+from fx_lsp.agent.missing.registries import (
+    BUILDS,
+    IS_REGISTRY,
+    REGISTERS,
+    Registration,
+    Registry,
+    construction,
+    registration_of,
+    registry_named,
+)
 from fxcore.proxy import Proxy
 
 _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
@@ -41,6 +46,10 @@ _REQUEST = re.compile(
     r"^(requests|httpx|urllib3|aiohttp|wget|gdown)\.(.*\.)?(get|post|head|request|urlopen|download\w*|cached_download)$"
 )
 """Functions that ask the network for something, which would be refused if their package were installed."""
+
+star_imported: dict[str, None] = {}
+"""The missing modules of which everything was imported, in order. Nobody knows which names that would have defined."""
+
 
 _CLASS_STATEMENT = re.compile(r"class\s+(\w+)")
 
@@ -59,13 +68,15 @@ class StandIn:
             raise AttributeError(name)
         if _CLASS_NAME.search(name) and not self._is_made():
             return StandIn(f"{self._name}.{name}")
+        if REGISTERS.search(name) or (name in ("get", "build") and _registry_of(self)):
+            return _RegistryMethod(f"{self._name}.{name}"[:200], _registry_of(self))
         if _is_about_to_call(sys._getframe(1)) and not self._has_own_attributes():
             return _Method(f"{self._name}.{name}"[:200])
         return self._another(f".{name}")
 
     def _has_own_attributes(self) -> bool:
         """Whether the program has set attributes, which a method of the missing class might change."""
-        return len(self.__dict__) > 1
+        return bool(self.__dict__.keys() - {"_name", "_registry", "_register", "_class"})
 
     def _is_made(self) -> bool:
         """Whether this stands for something that a call returned."""
@@ -80,16 +91,24 @@ class StandIn:
 
         Used as a decorator, a stand-in returns a class unchanged, unless it may have been meant to write the class's
         constructor, as ``attr.s`` and ``dataclasses.dataclass`` do: each instance is then a use. A function's calls are
-        noted. Raises ConnectionError if it would ask the network for something while a module is built or traced.
+        noted. What registers a definition returns it unchanged. Raises ConnectionError if it would ask the network for
+        something while a module is built or traced.
         """
+        traced = next(_traced((*args, *kwargs.values())), None)
+        if REGISTERS.search(self._name) and traced is None and (said := registration_of(args, kwargs)):
+            return self._registering(said)
+        if BUILDS.search(self._name) and (build := _construction(*args, **kwargs)):
+            return build()
         if len(args) == 1 and not kwargs and isinstance(args[0], type):
             return _noting_instances(args[0], self._name) if _lacks_constructor(args[0]) else args[0]
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
             return _noting_calls(args[0], self._name, note_decorated)
         if _REQUEST.match(self._name) and not is_importing():
             raise ConnectionError(f"{self._name} can't be reached: there is no network while tracing")
-        for traced in _traced((*args, *kwargs.values())):
+        if traced is not None:
             return self._recorded(traced, args, kwargs)
+        if IS_REGISTRY.search(self._name):
+            return self._new_registry(*args, **kwargs)
         given = [value for value in (*args, *kwargs.values()) if not isinstance(value, StandIn)]
         return self._result("(…)" if any(map(callable, given)) else "()")
 
@@ -102,6 +121,23 @@ class StandIn:
             return MissingModule(self._name, self._another)
         return StandIn(f"{self._name}{call}"[:200])
 
+    def _registering(self, said: Registration) -> Any:
+        """Register what a call says, and return it, or a decorator that registers what it is called with."""
+        own = self.__dict__.get("_registry")
+        registry = registry_named(self._name.rpartition(".")[0]) if own is None else own
+        if said.thing is None:
+            return _Registering(f"{self._name}()"[:200], registry, said)
+        said.enter(registry, said.thing)
+        return said.thing
+
+    def _new_registry(self, *args: Any, parent: Any = None, **kwargs: Any) -> StandIn:
+        """An instance of a missing class of registries, with nothing registered so far."""
+        is_usual = len(args) <= 1 and "build_func" not in kwargs
+        has_usual_parent = parent is None or (isinstance(parent, StandIn) and _registry_of(parent).builds)
+        made = StandIn(f"{self._name}()"[:200])
+        made.__dict__["_registry"] = Registry(builds=is_usual and has_usual_parent)
+        return made
+
     def _recorded(self, traced: Proxy, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record the call as one node, as if the function were wrapped, so that the rest of the program is checked."""
         note_call(self._name)
@@ -110,19 +146,27 @@ class StandIn:
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         """The class to inherit from instead.
 
-        It is an ``nn.Module`` unless another base of the inheriting class is one, or that class is named ``…Config``.
+        It is an ``nn.Module`` unless another base of the inheriting class is one, that class is named ``…Config``, or
+        this stands for a class of registries.
         """
         is_module = any(isinstance(base, type) and issubclass(base, torch.nn.Module) for base in bases)
         defined = _CLASS_STATEMENT.match(_line_of(sys._getframe(1)))
         is_settings = defined is not None and is_settings_class(defined[1])
-        own = (StandInBase,) if is_module or is_settings else (StandInBase, torch.nn.Module)
+        is_plain = is_module or is_settings or IS_REGISTRY.search(self._name)
+        known = (Hyperparameters,) if IS_LIGHTNING.match(self._name) else ()
+        own = (*known, StandInBase) if is_plain else (*known, StandInBase, torch.nn.Module)
         return (type(self._name.rpartition(".")[2], own, {"_name": self._name}),)
 
     def _same(self, *args: object) -> StandIn:
         return self._another()
 
-    def __getitem__(self, key: object) -> StandIn:
-        """Return another stand-in. That is not a use: an item (``ACT2FN["gelu"]``) matters only once it is used."""
+    def __getitem__(self, key: object) -> Any:
+        """Return what the program has registered under ``key``, or another stand-in.
+
+        That is not a use: an item (``ACT2FN["gelu"]``) matters only once it is used.
+        """
+        if (found := _registry_of(self).find(key)) is not None:
+            return found
         return StandIn(f"{self._name}[{key!r}]"[:200])
 
     def _nothing(self, *args: object) -> None:
@@ -195,7 +239,7 @@ class StandIn:
         note_use(self._name)
 
     def __contains__(self, item: object) -> bool:
-        return len(self) > 0
+        return _registry_of(self).find(item) is not None or len(self) > 0
 
     def __instancecheck__(self, instance: object) -> bool:
         return False
@@ -203,12 +247,66 @@ class StandIn:
     def __subclasscheck__(self, subclass: type) -> bool:
         return False
 
+    def __init_subclass__(cls) -> None:
+        """Call the class in messages as this one: ``arange() … got (int, value_of_missing_package)``."""
+        cls.__name__ = StandIn.__name__
+
+
+StandIn.__name__ = "value_of_missing_package"
+
 
 class _Method(StandIn):
     """A method that is about to be called. As with a function, what it returns matters only once that is used."""
 
     def _result(self, call: str) -> StandIn:
         return StandIn(f"{self._name}{call}"[:200])
+
+
+class _RegistryMethod(_Method):
+    """A method of a registry: it registers, or gets or builds what was registered."""
+
+    def __init__(self, name: str, registry: Registry) -> None:
+        super().__init__(name)
+        self.__dict__["_registry"] = registry
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Do what the method does if that is known, and otherwise what any method of something missing does."""
+        registry = _registry_of(self)
+        match self._name.rpartition(".")[2], args:
+            case "get", [name, *_] if (found := registry.find(name)) is not None:
+                return found
+            case "build", [cfg] if registry.builds and (build := _construction(cfg, self, **kwargs)):
+                return build()
+        return super().__call__(*args, **kwargs)
+
+
+class _Registering(_Method):
+    """What ``registry.register()`` returns: a decorator that registers a definition and returns it unchanged."""
+
+    def __init__(self, name: str, registry: Registry, said: Registration) -> None:
+        super().__init__(name)
+        self.__dict__["_register"] = functools.partial(said.enter, registry)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Register a definition; what anything else would do is not known."""
+        if len(args) == 1 and not kwargs and isinstance(args[0], type | FunctionType):
+            self.__dict__["_register"](args[0])
+            return args[0]
+        return super().__call__(*args, **kwargs)
+
+
+def _registry_of(stand_in: StandIn) -> Registry:
+    """What the program has registered with a stand-in, if that is a registry."""
+    own = stand_in.__dict__.get("_registry")
+    return registry_named(stand_in._name) if own is None else own
+
+
+def _construction(
+    cfg: Any = None, registry: Any = None, default_args: Any = None, *more: Any, **others: Any
+) -> functools.partial[Any] | None:
+    """The call that ``build_from_cfg`` makes when it is called with these arguments; None if that is not known."""
+    is_known = isinstance(registry, StandIn) and not more and not others
+    return construction(cfg, _registry_of(registry), default_args) if is_known else None
 
 
 def _is_about_to_call(frame: FrameType) -> bool:
@@ -308,101 +406,6 @@ class StandInBase:
         """Raises RuntimeError, since what the true base does is not known."""
         note_use(self._name)
         raise RuntimeError(f"{self._name} is missing")
-
-
-class StandInModule(ModuleType):
-    """Stands in for a missing Python module; it has every name and every submodule.
-
-    If it has a folder (``__path__``), the modules there are real.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.__path__: list[str] = []
-        self.__version__ = "0"
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "__all__":  # for `from … import *`
-            star_imported[self.__name__] = None
-            return _names_lacking(sys._getframe(1))
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        if self.__path__ and importlib.util.find_spec(f"{self.__name__}.{name}"):
-            return importlib.import_module(f"{self.__name__}.{name}")
-        moved = _moved(self.__name__, name)
-        return StandIn(f"{self.__name__}.{name}") if moved is None else moved
-
-
-star_imported: dict[str, None] = {}
-"""The missing modules of which everything was imported, in order. Nobody knows which names that would have defined."""
-
-
-def names_read(code: CodeType) -> set[str]:
-    """The global names that a piece of code reads, with its functions and classes."""
-    waiting, names = [code], set[str]()
-    while waiting:
-        code = waiting.pop()
-        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
-        instructions = dis.get_instructions(code)
-        names |= {one.argval for one in instructions if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return names
-
-
-def _names_lacking(frame: FrameType) -> list[str]:
-    """The global names that a module's code reads, and that neither the module so far nor Python has."""
-    return sorted(names_read(frame.f_code) - frame.f_globals.keys() - vars(builtins).keys())
-
-
-def _moved(module: str, name: str) -> Any:
-    """What a missing module of an installed package should have, if the package has it from a module of the same name.
-
-    Packages reorganize themselves: ``timm.models.layers.helpers`` became ``timm.layers.helpers``, and the parent of the
-    missing module still offers its contents. None if there is nothing like that.
-    """
-    parent, _, last = module.rpartition(".")
-    found = vars(sys.modules.get(parent, object)).get(name)
-    home = str(getattr(found, "__module__", ""))
-    is_same = home.partition(".")[0] == module.partition(".")[0] and home.rpartition(".")[2] == last
-    return found if is_same and not isinstance(found, StandIn) else None
-
-
-class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds a `StandInModule` for each name in ``missing`` or ``folders``, and for all submodules of the former."""
-
-    def __init__(self) -> None:
-        self.missing: set[str] = set()
-        self.folders: dict[str, str] = {}
-        """Folders by the names of top-level packages: what they hold is real, the rest of a package is missing."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a module that is missing, or of a package that is a folder; None for any other."""
-        if fullname in self.folders:
-            spec = importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-            spec.submodule_search_locations = [self.folders[fullname]]
-            return spec
-        parts = fullname.split(".")
-        above = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
-        return None if above.isdisjoint(self.missing) else importlib.machinery.ModuleSpec(fullname, self)
-
-    def deny_when_asked(self) -> None:
-        """Have ``importlib.util.find_spec`` return None for a missing package, as it would without stand-ins."""
-        find_spec = importlib.util.find_spec
-
-        def asked(name: str, package: str | None = None) -> importlib.machinery.ModuleSpec | None:
-            return None if name.partition(".")[0] in self.missing else find_spec(name, package)
-
-        importlib.util.find_spec = asked
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """The module that stands in for the missing one."""
-        module = StandInModule(spec.name)
-        module.__path__ += spec.submodule_search_locations or ()
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Do nothing: a stand-in has no code to run."""
 
 
 @functools.cache

@@ -10,7 +10,8 @@ from __future__ import annotations
 import dis
 import sys
 import traceback
-from types import CodeType, FrameType
+from collections.abc import Callable
+from types import FrameType
 
 from fx_lsp.agent.own_files import is_own_file
 
@@ -18,15 +19,17 @@ _OF_PYTHON = "<frozen importlib._bootstrap"
 """How the file names of Python's import system begin; ``importlib.util``, which only asks for a module, is not one."""
 
 
-def importing_frames(importer: CodeType) -> list[FrameType]:
+def importing_frames(owns: Callable[[str], bool]) -> list[FrameType]:
     """The frames of the program that led to the running import, the one with the import statement first.
 
-    ``importer`` is the agent's function that imports a file. The result is empty if that is not running.
+    ``owns`` says which files are the workspace's: what is below the outermost frame of one of them is no part of the
+    program. Empty if an import statement of the workspace isn't what is running.
     """
     frames = [frame for frame, _ in traceback.walk_stack(sys._getframe(1))]
-    end = next((index for index, frame in enumerate(frames) if frame.f_code is importer), 0)
-    files = [(frame, frame.f_code.co_filename) for frame in frames[:end]]
-    return [frame for frame, file in files if not file.startswith(_OF_PYTHON) and not is_own_file(file)]
+    owned = [index for index, frame in enumerate(frames) if owns(frame.f_code.co_filename)]
+    files = [(frame, frame.f_code.co_filename) for frame in frames[: owned[-1] + 1]] if owned else []
+    found = [frame for frame, file in files if not file.startswith(_OF_PYTHON) and not is_own_file(file)]
+    return found if found and owns(found[0].f_code.co_filename) else []
 
 
 def may_catch(frame: FrameType) -> bool:

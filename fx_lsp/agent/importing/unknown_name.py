@@ -65,3 +65,6 @@ class UnknownName(str):
     __lt__, __le__, __gt__, __ge__ = map(_noting, ("__lt__", "__le__", "__gt__", "__ge__"))
     __contains__, __len__, __getitem__, __iter__ = map(_noting, ("__contains__", "__len__", "__getitem__", "__iter__"))
     __str__, __format__, __mod__ = map(_noting, ("__str__", "__format__", "__mod__"))
+
+
+UnknownName.__name__ = "name_of_missing_package"  # in the messages of errors

@@ -25,6 +25,9 @@ class MissingFunction:
         raise RuntimeError(f"{self._missing} is missing")
 
 
+MissingFunction.__name__ = "function_of_missing_package"  # in the messages of errors
+
+
 class MissingModule(torch.nn.Module):
     """An instance of a missing module class; its call is recorded as one node."""
 
@@ -56,3 +59,6 @@ class MissingModule(torch.nn.Module):
         """Raises RuntimeError, since the result is unknown. This is not run in a trace, where the module is a leaf."""
         self._used("()")
         raise RuntimeError(f"{self._missing} is missing")
+
+
+MissingModule.__name__ = "module_of_missing_package"

@@ -47,6 +47,9 @@ class NoWeights(dict[Any, Any]):
         """Accept that weights are removed, which are as unknown as the rest."""
 
 
+NoWeights.__name__ = "weights_that_are_missing"  # in the messages of errors
+
+
 def without_weights(make: Callable[[], T]) -> T:
     """What ``make`` returns, with `NoWeights` instead of weights that it can't load. Raises what ``make`` raises."""
     for _ in range(MOST):

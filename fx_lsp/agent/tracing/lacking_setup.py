@@ -148,13 +148,13 @@ def _is_of_subclasses(owner: object, name: str) -> bool:
 
 
 def _owner(part: ast.Attribute, frame: FrameType) -> object:
-    """The object of the program whose attribute is read; None if it is not an object of the program."""
+    """The object of the program whose attribute is read; None if it is no such object, or computes its attributes."""
     if not isinstance(part.value, ast.Name):
         return None
     owner = frame.f_locals.get(part.value.id, frame.f_globals.get(part.value.id))
     cls = owner if isinstance(owner, type) else type(owner)
-    is_of_program = isinstance(owner, torch.nn.Module) or cls.__module__.partition(".")[0] not in ("builtins", "torch")
-    return owner if is_of_program else None
+    is_of_program = cls.__module__.partition(".")[0] not in ("builtins", "torch") and not hasattr(cls, "__getattr__")
+    return owner if isinstance(owner, torch.nn.Module) or is_of_program else None
 
 
 def _functions(place: _Place) -> list[FunctionType]:

@@ -2,6 +2,9 @@
 # Through: unchecked
 # Fails: failed control-flow
 # Counts: unchecked
+# Inside: unchecked
+# InsideFails: failed len
+# Asks: traced
 # Table: traced on a condition
 # TableFails: failed conversion
 # Optional: traced on a condition
@@ -28,6 +31,31 @@ class Fails(nn.Module):
 class Counts(nn.Module):
     def forward(self, x):
         return x + len(rearrange(x, "b c -> c b"))
+
+
+class Inside(nn.Module):
+    """The import stands where the function is called."""
+
+    def forward(self, x):
+        from scattering_that_is_missing import scatter
+
+        return scatter(x, 0)
+
+
+class InsideFails(nn.Module):
+    def forward(self, x):
+        import scattering_that_is_missing
+
+        return scattering_that_is_missing.scatter(x, len(x))
+
+
+class Asks(nn.Module):
+    def forward(self, x):
+        try:
+            import deciding_that_is_missing
+        except ImportError:
+            return x + 1
+        return deciding_that_is_missing.decide(x)
 
 
 class Table(nn.Module):

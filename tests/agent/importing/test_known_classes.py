@@ -1,0 +1,159 @@
+"""The attribute dictionaries of missing packages hold what the program puts into them, as those of the packages do."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fx_lsp.agent.importing.stand_in_modules import StandInModule
+from fx_lsp.agent.importing.stand_ins import StandIn
+from fx_lsp.agent.missing.missing_uses import forget_uses, used_stand_in
+
+
+def of(package: str, name: str) -> Any:
+    return getattr(StandInModule(package), name)
+
+
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "easydict.EasyDict": of("easydict", "EasyDict"),
+    "addict.Dict": of("addict", "Dict"),
+    "munch.munchify": of("munch", "munchify"),
+    "munch.DefaultMunch": lambda content: of("munch", "DefaultMunch").fromDict(content, 7),
+    "box.Box": of("box", "Box"),
+    "mmcv.ConfigDict": of("mmcv.utils.config", "ConfigDict"),
+    "mmengine.ConfigDict": of("mmengine", "ConfigDict"),
+    "omegaconf.OmegaConf.create": of("omegaconf", "OmegaConf").create,
+    "ml_collections.ConfigDict": of("ml_collections", "ConfigDict"),
+}
+
+DICTIONARIES = [name for name in KINDS if not name.startswith(("omegaconf", "ml_"))]
+
+KEEP_LISTS = ["ml_collections.ConfigDict"]
+"""Those that leave the dictionaries in a list as they are."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_items_are_attributes(kind: str) -> None:
+    content = {"width": 8, "head": {"classes": 2}, "stages": [{"depth": 1}, {"depth": 2}], "none": None}
+    made = KINDS[kind](content)
+    made.added = 3
+    made["more"] = 4
+    assert (made.width, made.head.classes, made["head"]["classes"], made.none) == (8, 2, 2, None)
+    assert (made["added"], made.more, len(made)) == (3, 4, 6)
+    assert "width" in made
+    assert "nothing" not in made
+    assert copy.deepcopy(made).head.classes == 2
+    assert {**made}["width"] == 8
+    if kind not in KEEP_LISTS:
+        assert [stage.depth for stage in made.stages] == [1, 2]
+    assert content["head"] == {"classes": 2}
+    assert isinstance(made, dict) == (kind in DICTIONARIES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("easydict.EasyDict", AttributeError),
+        ("munch.munchify", AttributeError),
+        ("box.Box", KeyError),
+        ("mmcv.ConfigDict", AttributeError),
+        ("mmengine.ConfigDict", AttributeError),
+        ("ml_collections.ConfigDict", AttributeError),
+    ],
+)
+def test_what_is_not_there_is_an_error(kind: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        _ = KINDS[kind]({"width": 8}).nothing
+    with pytest.raises(KeyError):
+        _ = KINDS[kind]({"width": 8})["nothing"]
+    assert getattr(KINDS[kind]({}), "nothing", 3) == 3
+
+
+def test_what_is_not_there_has_a_default() -> None:
+    assert KINDS["munch.DefaultMunch"]({"head": {}}).head.nothing == 7
+    record = KINDS["addict.Dict"]({})
+    assert not record.net.head
+    record.net.head.classes = 2
+    assert record == {"net": {"head": {"classes": 2}}}
+    record.freeze()
+    with pytest.raises(KeyError):
+        _ = record.other
+
+
+def test_classes_are_classes() -> None:
+    base = of("easydict", "EasyDict")
+
+    class Settings(base):  # type: ignore[misc, valid-type]
+        width = 4
+
+    assert isinstance(Settings(), base)
+    assert Settings({"depth": 2}) == {"width": 4, "depth": 2}
+    assert not isinstance({}, base)
+    assert isinstance(KINDS["omegaconf.OmegaConf.create"]({}), of("omegaconf.dictconfig", "DictConfig"))
+    assert type(of("nowhere", "EasyDict")) is StandIn
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        of("easydict", "EasyDict")(StandIn("yaml.load()")),
+        of("box", "Box")({"width": 8}, default_box=True),
+        of("omegaconf", "OmegaConf").create("width: 8"),
+        of("omegaconf", "OmegaConf").load("net.yaml"),
+        of("omegaconf", "DictConfig")({"width": 8}, flags={"allow_objects": True}),
+        of("ml_collections", "ConfigDict")({"width": 8}, sort_keys=False),
+    ],
+)
+def test_what_is_made_in_other_ways_is_unknown(made: Any) -> None:
+    assert isinstance(made, StandIn)
+
+
+def test_what_an_omegaconf_evaluates_or_lacks_is_unknown() -> None:
+    made = KINDS["omegaconf.OmegaConf.create"]({"width": 8, "size": "${width}", "needed": "???", "object": object()})
+    forget_uses()
+    assert all(isinstance(made[name], StandIn) for name in ("size", "needed", "object"))
+    assert used_stand_in() is None
+    assert (made.get("nothing"), made.get("nothing", 3)) == (None, 3)
+    assert isinstance(made.nothing, StandIn)
+    assert used_stand_in() == "omegaconf.DictConfig.nothing"
+
+
+def test_omegaconfs_are_merged() -> None:
+    omegaconf = of("omegaconf", "OmegaConf")
+    merged = omegaconf.merge(omegaconf.create({"net": {"width": 8, "sides": [1, 2]}}), {"net": {"sides": [3]}})
+    assert omegaconf.to_container(merged) == {"net": {"width": 8, "sides": [3]}}
+    assert type(merged.net.sides[:1]) is list
+    assert merged.net.sides + [4] == [3, 4]  # noqa: RUF005
+    assert (omegaconf.is_list(merged.net.sides), omegaconf.is_dict(merged)) == (True, True)
+
+
+def test_after_an_unknown_change_values_are_unknown() -> None:
+    omegaconf = of("omegaconf", "OmegaConf")
+    updated, merged = omegaconf.create({"net": {"width": 8}}), omegaconf.create({"net": {"width": 8}})
+    omegaconf.update(updated, "net.width", 4)
+    merged.merge_with_dotlist(["net.width=4"])
+    assert isinstance(updated.net.width, StandIn)
+    assert isinstance(merged.net.width, StandIn)
+    config = KINDS["ml_collections.ConfigDict"]({"net": {"width": 8}})
+    config.update_from_flattened_dict({"net.width": 4})
+    assert isinstance(config.net.width, StandIn)
+    box = KINDS["box.Box"]({"net": {"width": 8}})
+    box.merge_add({})
+    assert isinstance(box.net, StandIn)
+
+
+def test_an_ml_configuration_keeps_types_and_refuses_keys_once_it_is_locked() -> None:
+    config = KINDS["ml_collections.ConfigDict"]({"width": 8, "b": 1, "a": None})
+    config.width, config.a = 4, 2
+    assert (config.width, config.keys()) == (4, ["a", "b", "width"])
+    config.b = 0.5
+    assert isinstance(config.b, StandIn)
+    config.lock()
+    with pytest.raises(AttributeError):
+        config.new = 3
+    with config.unlocked():
+        config.new = 3
+    assert config.to_dict()["new"] == 3
