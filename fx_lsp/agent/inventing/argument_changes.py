@@ -17,9 +17,11 @@ from typing import Any
 from fx_lsp.agent.inventing.argument_kinds import WIDTH, ArgumentKind, is_side, items_of, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
+from fx_lsp.agent.inventing.context_managers import entered
 from fx_lsp.agent.inventing.error_values import frames_of, mentions, names_read, path_of, steps_of, suspects_of, used_by
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
 from fx_lsp.agent.inventing.invented_values import OF_ARRAYS, TooLarge
+from fx_lsp.agent.inventing.placeholder_defaults import is_placeholder
 from fx_lsp.agent.inventing.wanted_by_program import avoiding, chosen_from, compared_with, wanted_by_program
 from fx_lsp.agent.missing.missing_weights import lacks_weights
 
@@ -44,6 +46,9 @@ _NO_INTEGER = re.compile(r"object cannot be interpreted as an integer")
 _NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|string or bytes-like")
 """Python's messages about values: one that should be a list, one that should be a class or a function, one that should
 be a number, a string that should be a number, one that should be an integer, one that should be a string."""
+
+_OF_EMPTY = (LookupError, ZeroDivisionError, StopIteration)
+"""Errors that an empty list, or a loop that was never entered, leads to sooner or later."""
 
 _TOO_SMALL = re.compile(r"can't be greater than actual input size|[Oo]utput size is too small")
 """torch's messages about an input that is smaller than a kernel."""
@@ -96,6 +101,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     if not is_built and lacks_weights(error):
         off.sort(key=lambda change: not _WEIGHTS.search(change.path))
         yield from off
+    yield from entered(error, plan)
     yield from _of_other_length(error, plan)
     yield from wanted_by_program(error, plan)
     suspects = [(path, plan.kinds[path]) for path in suspects_of(error, plan) if path in plan.kinds]
@@ -108,12 +114,15 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     if not is_built:
         yield from _of_other_type(error, plan, suspects)
     yield from _unset(error, plan)
+    yield from _placeholders(error, plan)
     if not is_built:
         yield from _more_or_alike(error, plan, suspects)
     for path, kind in suspects:
         others = (ArgumentKind("value", kind.value),) if kind.name == "object" else _KINDS
         yield from (Change(path, other) for other in others if other != kind)
     yield from _tensors(error, plan)
+    if isinstance(error, _OF_EMPTY):
+        yield from (Change(extra=(path,)) for path in plan.placeholders if path not in plan.extra)
     if not is_built:
         yield from (Change(extra=(path,)) for path in optional)
         yield from off
@@ -235,6 +244,15 @@ def _unset(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
         unset = dict.fromkeys(source.rpartition(".")[2] for source, value in used_by(error) if value is None)
         yield from (Change(extra=(path,), is_due=True) for path in plan.taken(unset, by_name=True))
         yield from (Change(extra=paths) for paths in plan.unset(names_read(error)))
+
+
+def _placeholders(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """Arguments for parameters whose defaults only hold a place, such as ``ch=()``, where one was used and failed."""
+    if isinstance(error, AttributeError) and error.name in _OF_TENSORS:
+        return  # what is needed is a tensor
+    used = {source.rpartition(".")[2] for source, value in used_by(error) if is_placeholder(value)}
+    named = [path for path in plan.placeholders if path.rpartition(".")[2] in used and path not in plan.extra]
+    yield from (Change(extra=(path,), is_due=True) for path in named)
 
 
 def _numbers_as_sequences(error: BaseException) -> list[str]:

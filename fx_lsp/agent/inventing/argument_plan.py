@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, config_class, first_guess, number_for
+from fx_lsp.agent.inventing.flags import Flags
 from fx_lsp.agent.inventing.invented_values import (
     InventedFloat,
     InventedInt,
@@ -26,6 +27,7 @@ from fx_lsp.agent.inventing.invented_values import (
     probe,
     probing_module_class,
 )
+from fx_lsp.agent.inventing.placeholder_defaults import annotation_of, is_placeholder
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_weights import without_weights
@@ -67,6 +69,8 @@ class ArgumentPlan:
     """By ``id``: the path and the object, for each module, class or other object that the last build invented."""
     compared: dict[str, dict[int | str, None]] = field(default_factory=dict)
     """By the path of an invented number or string: the others that the program compared it with."""
+    tested: set[str] = field(default_factory=set)
+    """The paths of the invented numbers on which the program has based decisions."""
     written: WrittenSettings = field(default_factory=WrittenSettings)
     """The values that the workspace gives to settings; they count before guesses."""
     files: Callable[[str], Sequence[str]] = lambda parameter: ()
@@ -74,6 +78,7 @@ class ArgumentPlan:
     shown: str = ""
     """The call of the last build that did not probe, as text for display."""
     _annotations: dict[str, Any] = field(default_factory=dict)
+    _flags: dict[Maker, Flags] = field(default_factory=dict)
     _probing: bool = True
 
     @property
@@ -91,9 +96,17 @@ class ArgumentPlan:
 
         Those of base classes count as well, if the constructor only passes them on.
         """
+        return self._with_default(lambda default: default is None)
+
+    @property
+    def placeholders(self) -> list[str]:
+        """The same for the parameters whose default only holds the place of an argument, as ``ch=()`` may do."""
+        return self._with_default(is_placeholder)
+
+    def _with_default(self, is_wanted: Callable[[Any], bool]) -> list[str]:
         path, cls = self.within or ("", self.cls)
         known = [*_parameters(cls), *_passed_on(cls)]
-        return list(dict.fromkeys(f"{path}{one.name}" for one in known if one.default is None))
+        return list(dict.fromkeys(f"{path}{one.name}" for one in known if is_wanted(one.default)))
 
     @property
     def switches(self) -> list[tuple[str, Any]]:
@@ -163,7 +176,7 @@ class ArgumentPlan:
             given = parameter.default is parameter.empty or parameter.name in extra
             if not given or parameter.kind in _VARIADIC:
                 continue
-            self._annotations.setdefault(f"{prefix}{parameter.name}", parameter.annotation)
+            self._annotations.setdefault(f"{prefix}{parameter.name}", annotation_of(parameter))
             value = self._value(f"{prefix}{parameter.name}", parameter.name)
             if parameter.kind is parameter.POSITIONAL_ONLY:
                 args.append(value)
@@ -182,8 +195,8 @@ class ArgumentPlan:
         if kind is None:
             annotation = self._annotations.get(path, inspect.Parameter.empty)
             alike = self._kind_of_another_item(path) if annotation is inspect.Parameter.empty else None
-            written = [_kind_of(value) for value in self.written.find(path)]
-            kind = self.kinds[path] = next(iter(written), alike or first_guess(name, annotation, self.namespace))
+            written = [kind_of(value) for value in self.written.find(path)]
+            kind = self.kinds[path] = next(iter(written), alike or self._guess(path, name, annotation))
         match kind.name:
             case "number":
                 return self._number(kind.value, path)
@@ -203,6 +216,25 @@ class ArgumentPlan:
         made = self._thing(kind, path, name)
         self.made[id(made)] = path, made
         return made
+
+    def _guess(self, path: str, name: str, annotation: Any) -> ArgumentKind:
+        guess = first_guess(name, annotation, self.namespace)
+        if annotation is not inspect.Parameter.empty or guess.name != "number":
+            return guess
+        owner, rest = self._owner_of(path)
+        flags = self._flags.get(owner)
+        if flags is None:
+            flags = self._flags[owner] = Flags(owner)
+        return ArgumentKind("value", value=False) if rest in flags else guess
+
+    def _owner_of(self, path: str) -> tuple[Maker, str]:
+        """The class whose constructor gets the value at ``path`` or its settings, and the path below that class."""
+        names = path.split(".")
+        for end in range(len(names) - 1, 0, -1):
+            around = self.kinds.get(".".join(names[:end]))
+            if around is not None and around.name == "object":
+                return around.value, ".".join(names[end:])
+        return self.cls, path
 
     def _known_settings(self, cls: type, path: str) -> Any:
         """The program's own settings with their defaults, except for those that a check wants to be different."""
@@ -239,7 +271,7 @@ class ArgumentPlan:
             case "class":
                 return probing_module_class(name, path) if self._probing else likely_module_class(name)
             case "module":
-                return invented_module(name, path, self._value)
+                return self._with_parts(invented_module(name, path, self._value), path)
             case "tensor":
                 return torch.ones(kind.value)
             case "object":
@@ -250,14 +282,25 @@ class ArgumentPlan:
                 return self._completed(built, path)
         return kind.value
 
+    def _with_parts(self, module: torch.nn.Module, path: str) -> torch.nn.Module:
+        """An invented module with those parts that the program was found to call: tracers know no later ones."""
+        for other, kind in list(self.kinds.items()):
+            owner, _, name = other.rpartition(".")
+            if owner == path and kind.name == "module" and isinstance(module, InventedModule):
+                getattr(module, name)
+        return module
+
     def _number(self, number: float | None, path: str) -> Any:
         if number is None:
             number = number_for(path)
         if not self._probing:
             return number
         if not isinstance(number, int):
-            return probe(InventedFloat, number, path)
+            invented = probe(InventedFloat, number, path)
+            invented.tested = self.tested
+            return invented
         made = probe(InventedInt, int(number), path)
+        made.tested = self.tested
         made.compared = self.compared.setdefault(path, {})
         return made
 
@@ -283,7 +326,7 @@ class ArgumentPlan:
         return made
 
 
-def _kind_of(value: Any) -> ArgumentKind:
+def kind_of(value: Any) -> ArgumentKind:
     """The kind of a value that the workspace gives to a setting."""
     if type(value) in (int, float):
         return ArgumentKind("number", value)
@@ -327,6 +370,8 @@ def _shown(value: Any) -> str:
     """An invented value, as text for display."""
     if isinstance(value, type):
         return "…" if value is InventedModule else value.__name__
+    if isinstance(value, FunctionType):
+        return "…"
     if isinstance(value, torch.nn.Module):
         return "…" if isinstance(value, InventedModule) else f"{type(value).__name__}()"
     if isinstance(value, torch.Tensor):

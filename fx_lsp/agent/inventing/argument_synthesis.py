@@ -9,6 +9,7 @@ involved are changed one after another; a change is kept only if the program get
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,9 @@ from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker, PlanState
 from fx_lsp.agent.inventing.called_attributes import called_values
 from fx_lsp.agent.inventing.change import Change, is_choice
+from fx_lsp.agent.inventing.decisive_settings import decisive_settings, kinds_written
 from fx_lsp.agent.inventing.error_values import makes_tensor, mentions, positions_of
+from fx_lsp.agent.inventing.error_words import in_plain_words
 from fx_lsp.agent.inventing.invented_values import InventedModule, Misused, TooLarge
 from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
@@ -105,7 +108,8 @@ def invent_arguments(
     ``files`` finds the paths of files in the workspace that a parameter of a name may take.
 
     If the program does not get to its end with them, they begin with what the workspace gives to settings of their
-    names, if it gets further with that.
+    names, if it gets further with that. If it does, only those settings become what the workspace writes on which the
+    program bases decisions.
     """
     plan = ArgumentPlan(cls, namespace, on_meta, files=files)
     if PLANS.follow(plan):
@@ -114,6 +118,9 @@ def invent_arguments(
         plan = ArgumentPlan(cls, namespace, on_meta, files=files)
     search = _ArgumentSearch(plan, traced)
     end = search.run()
+    if end.error is None and (decisive := decisive_settings(plan)):
+        for settings in itertools.islice(written(_names_in(decisive)), 1):
+            search.prefer(kinds_written(decisive, settings, plan), end)
     modules = 0  # the first search's modules don't count: it may have created thousands in vain
     for settings in written(_names_in(plan.kinds)) if end.error is not None and not search.needs_values else ():
         other = ArgumentPlan(cls, namespace, on_meta, written=settings, files=files)
@@ -124,12 +131,16 @@ def invent_arguments(
             break
         modules = search.modules
     if not end.is_built:
-        raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from end.error
+        raise _refusal(plan) from end.error and in_plain_words(end.error, plan.kinds)
     PLANS.keep(plan)
     try:
         return _built(plan)
     except Exception as raised:
-        raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from raised
+        raise _refusal(plan) from in_plain_words(raised, plan.kinds)
+
+
+def _refusal(plan: ArgumentPlan) -> CannotInvent:
+    return CannotInvent(f"{plan.cls.__name__} can't be built with invented arguments")
 
 
 def _built(plan: ArgumentPlan) -> InventedRoot:
@@ -220,6 +231,15 @@ class _ArgumentSearch:
         finally:
             counting.remove()
             counting_parameters.remove()
+
+    def prefer(self, alternatives: Iterable[Mapping[str, ArgumentKind]], end: _Progress) -> None:
+        """Make the first of some other kinds the plan's with which the program gets as far as ``end``."""
+        before = self._plan.state
+        for kinds in filter(None, alternatives):
+            self._plan.kinds.update(kinds)
+            if self._attempt().rank >= end.rank:
+                return
+            self._plan.state = before
 
     def _improved(self, end: _Progress) -> _Progress:
         """How far the program gets, after it got as far as ``end``, with all changes that take it further."""

@@ -21,7 +21,7 @@ def used_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
     After those come the values that were assigned, in the same function, to something that it reads.
     """
     tree = tree_of(frame.f_code)
-    statement = None if tree is None else _statement_at(tree, line)
+    statement = None if tree is None else statement_at(tree, line)
     if tree is None or statement is None:
         return
     assigned, names = _assigned(tree), names_in(frame, line)
@@ -39,7 +39,7 @@ def used_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
 def sequence_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
     """What the statement at ``line`` of ``frame`` read, as `used_values` returns it, where it needs a sequence."""
     tree = tree_of(frame.f_code)
-    statement = None if tree is None else _statement_at(tree, line)
+    statement = None if tree is None else statement_at(tree, line)
     names = names_in(frame, line)
     for header in _header(statement) if statement else []:
         for sequence in _sequences(header):
@@ -53,7 +53,7 @@ def sequence_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
 def names_called(frame: FrameType, line: int) -> list[str]:
     """What the statement at ``line`` of ``frame`` calls, as text: ``["torch.zeros", "len"]``."""
     tree = tree_of(frame.f_code)
-    statement = None if tree is None else _statement_at(tree, line)
+    statement = None if tree is None else statement_at(tree, line)
     parts = [part for header in (_header(statement) if statement else []) for part in ast.walk(header)]
     return [ast.unparse(part.func) for part in parts if isinstance(part, ast.Call)]
 
@@ -85,7 +85,7 @@ def _evaluated(part: ast.expr, names: dict[str, Any]) -> Iterator[tuple[str, Any
         return
 
 
-def _statement_at(tree: ast.Module, line: int) -> ast.stmt | None:
+def statement_at(tree: ast.Module, line: int) -> ast.stmt | None:
     """The innermost statement that includes ``line``."""
     found = None
     for node in ast.walk(tree):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ OF_ARRAYS = frozenset({"ndim", "shape", "dtype", "device", "numpy", "detach", "i
 """Attributes by which programs tell arrays from numbers and lists."""
 
 
-_OF_PROBES = frozenset({"path", "certain", "compared", "make", "last_iterated"})
+_OF_PROBES = frozenset({"path", "certain", "compared", "tested", "make", "last_iterated"})
 """The attributes that probes themselves have."""
 
 
@@ -55,6 +56,11 @@ class TooLarge(BaseException):
     """With invented arguments, a class has far more submodules than its author can have meant."""
 
 
+def _is_numpy_asking() -> bool:
+    """Whether numpy looks up the attribute: it asks any value for the method before it makes an array of the value."""
+    return str(sys._getframe(2).f_globals.get("__name__")).partition(".")[0] == "numpy"
+
+
 class Probe:
     """The base class of invented values: raises `Misused` if a value is used as something else.
 
@@ -67,7 +73,7 @@ class Probe:
     certain: bool
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in OF_ARRAYS:
+        if name.startswith("__") or name in OF_ARRAYS or _is_numpy_asking():
             raise AttributeError(name, name=name, obj=self)
         if name in _OF_MODULES:
             raise Misused(self.path, ArgumentKind("module"))
@@ -94,35 +100,56 @@ class Probe:
         raise Misused(self.path, ArgumentKind("settings") if isinstance(item, str) else _list(self.path))
 
 
-class InventedInt(Probe, int):
+class _Number(Probe):
+    """An invented number."""
+
+    tested: set[str]
+    """Receives the path of a number on which the program bases a decision: ``if cfg.clip > 0:``."""
+
+    def __bool__(self) -> bool:
+        return self._tested_by("__bool__")
+
+    def __lt__(self, other: Any) -> bool:
+        return self._tested_by("__lt__", other)
+
+    def __le__(self, other: Any) -> bool:
+        return self._tested_by("__le__", other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._tested_by("__gt__", other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self._tested_by("__ge__", other)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            raise Misused(self.path, ArgumentKind("text", other))
+        return self._tested_by("__eq__", other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def _tested_by(self, method: str, *others: object) -> bool:
+        self.tested.add(self.path)
+        return getattr(super(), method)(*others)  # type: ignore[no-any-return]
+
+
+class InventedInt(_Number, int):
     """An invented int."""
 
     compared: dict[int | str, None]
     """Collects the different numbers that the int is compared with, since the program may require one of them."""
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, str):
-            raise Misused(self.path, ArgumentKind("text", other))
         if type(other) is int and int(self) != other:
             self.compared[other] = None
-        return int(self) == other
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
+        return super().__eq__(other)
 
     __hash__ = int.__hash__
 
 
-class InventedFloat(Probe, float):
+class InventedFloat(_Number, float):
     """An invented float."""
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, str):
-            raise Misused(self.path, ArgumentKind("text", other))
-        return float(self) == other
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
 
     __hash__ = float.__hash__
 
@@ -328,7 +355,11 @@ class InventedModule(torch.nn.Module):
             if name.startswith("_"):
                 raise
         make = self.__dict__.get("_make")
-        return int(number_for(name)) if make is None else self.__dict__.setdefault(name, make(name))
+        if make is None:
+            return int(number_for(name))
+        value = make(name)
+        kept: dict[str, Any] = self._modules if isinstance(value, torch.nn.Module) else self.__dict__
+        return kept.setdefault(name, value)
 
     def __delattr__(self, name: str) -> None:
         """Delete an attribute; one that was never set is as good as deleted, since this module has every attribute."""

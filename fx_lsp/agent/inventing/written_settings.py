@@ -86,6 +86,8 @@ def written_settings(
     mentioning = []
     for path in itertools.islice(files, MOST_SEARCHED):
         text = _text(path)
+        if not _mentions_any(text, wanted):  # most files do not, and searching them for values would take long
+            continue
         if count := len(wanted & _names_with_values(text, path.suffix)):
             mentioning.append((owner not in text, -count, -common_start(path, Path(near)), path))
     mentioning.sort()
@@ -118,6 +120,12 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size <= LARGEST else ""
     except OSError:
         return ""
+
+
+def _mentions_any(text: str, names: Collection[str]) -> bool:
+    """Whether a text has one of ``names`` anywhere; the names of options may have hyphens instead of underscores."""
+    plain = text.replace("-", "_")
+    return any(name in plain for name in names)
 
 
 def _names_with_values(text: str, suffix: str) -> set[str]:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -552,6 +553,64 @@ def test_settings_of_the_workspace_are_tried_after_a_long_search_without_them(mo
     assert root.shown == "M(cfg=…)"
 
 
+def with_settings(cls: type, values: dict[str, Any], asked: list[str] | None = None) -> Any:
+    """The module that is built if the workspace writes ``values``; ``asked`` receives the names that are looked for."""
+
+    def written(names: Collection[str]) -> Iterator[WrittenSettings]:
+        (asked if asked is not None else []).extend(sorted(names))
+        yield WrittenSettings(((name,), value) for name, value in values.items())
+
+    tracer = tracer_for(None, (InventedModule,))
+    return invent_arguments(cls, {}, partial(own_error, tracer, None), written, on_meta=True).root
+
+
+class TestDecisiveSettings:
+    class Net(nn.Module):
+        def __init__(self, cfg: Any) -> None:
+            super().__init__()
+            self.is_checked = cfg["is_checked"]
+            self.count = cfg["train"].count
+            self.clip = cfg.get("clip")
+            self.mode = cfg["mode"]
+            self.layer = nn.Linear(cfg["width"], cfg["width"])
+
+        def forward(self, x: Any) -> Any:
+            if self.is_checked or self.clip > 0 or self.count == 3:
+                x = x + 1
+            return self.layer(x if self.mode == "plain" else -x)
+
+    def test_the_program_decides_by_what_the_workspace_writes(self) -> None:
+        asked: list[str] = []
+        settings = {"is_checked": True, "count": 1, "clip": 0.5, "mode": "rich", "width": 8}
+        root = with_settings(self.Net, settings, asked)
+        assert (root.is_checked, root.clip) == (True, 0.5)
+        assert root.mode == "plain"  # which is what the program compares it with
+        assert asked == ["clip", "is_checked"]  # `count` is not reached
+
+    def test_what_it_does_not_decide_by_stays_small(self) -> None:
+        root = with_settings(self.Net, {"width": 8, "is_checked": False, "clip": 10_000})
+        assert (root.is_checked, root.clip, root.layer.in_features) == (False, 64, 64)
+
+    @pytest.mark.parametrize("value", ["${other}", "???", [1, 2], {"a": 1}])
+    def test_what_is_no_switch_is_left_out(self, value: Any) -> None:
+        assert with_settings(self.Net, {"clip": value}).clip == 64
+
+    def test_what_the_program_refuses_is_not_taken(self) -> None:
+        class Refusing(self.Net):  # type: ignore[name-defined, misc]
+            def forward(self, x: Any) -> Any:
+                if self.is_checked:
+                    raise ValueError
+                return super().forward(x)
+
+        root = with_settings(Refusing, {"clip": 0, "is_checked": True})
+        assert (root.clip, root.is_checked) == (0, False)
+
+    def test_a_program_that_decides_by_nothing_reads_no_files(self) -> None:
+        asked: list[str] = []
+        with_settings(module(lambda self, cfg: setattr(self, "layer", nn.Linear(cfg.a, cfg.b))), {"a": 8}, asked)
+        assert not asked
+
+
 def test_numbers_whose_sum_is_iterated_become_lists_together() -> None:
     def constructor(self: Any, width: Any, encoder_repeats: Any, decoder_repeats: Any, factor: Any) -> None:
         self.layers = nn.ModuleList(nn.Linear(width, factor * n) for n in (encoder_repeats + decoder_repeats))
@@ -840,6 +899,83 @@ def test_a_number_in_a_tensor_is_a_number(tensor: type) -> None:
         self.bound = nn.Parameter(tensor([gamma + 2]), requires_grad=False)
 
     assert made(module(constructor)) == "M(gamma=0.1)"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda size: np.random.RandomState(0).randint(0, 4, size=size),
+        lambda size: np.prod(size),
+        lambda size: np.round(size),
+        lambda size: np.full(size, np.max(size)),
+    ],
+)
+def test_a_number_that_numpy_asks_for_methods_of_arrays_is_a_number(use: Callable[[Any], Any]) -> None:
+    def constructor(self: Any, width: Any, sizes: Any) -> None:
+        self.layers = nn.ModuleList(nn.Linear(width, size) for size in sizes)
+        self.known = [use(size) for size in sizes]
+        self.also = use(width)
+
+    assert made(module(constructor)) == "M(width=64, sizes=[32, 32, 32, 32])"
+
+
+@pytest.mark.parametrize(
+    ("default", "use", "shown"),
+    [
+        ((), lambda value: value[0] // 2, "[64, 64, 64, 64]"),
+        ([], lambda value: 8 // len(value), "[64, 64, 64, 64]"),
+        ({}, lambda value: value["width"], "…"),
+        ("", lambda value: {"relu": 8, "gelu": 4}[value], "'gelu'"),
+        (-1, lambda value: nn.Linear(8, value), "64"),
+        (None, lambda value: value + 1, "64"),
+    ],
+)
+def test_a_default_that_holds_a_place_is_replaced(default: Any, use: Callable[[Any], Any], shown: str) -> None:
+    def constructor(self: Any, width: Any = 8, wanted: Any = default, **others: Any) -> None:
+        self.wanted = use(wanted)
+        self.layer = nn.Linear(width, width)
+
+    del constructor.__annotations__["wanted"]
+    assert made(module(constructor)) == f"M(wanted={shown})"
+
+
+def test_a_default_is_replaced_where_the_forward_lacks_what_was_made_of_it() -> None:
+    def constructor(self: Any, levels: Any, ch: Any = (), cfg: Any = None) -> None:
+        self.levels = int(levels)
+        self.layers = nn.ModuleList(nn.Linear(one, one) for one in ch)
+
+    def forward(self: Any, x: Any) -> Any:
+        return self.layers[self.levels - 1](x)
+
+    del constructor.__annotations__["ch"]
+    assert made(module(constructor, forward)) == "M(levels=2, ch=[64, 64, 64, 64])"
+
+
+def test_what_the_program_enters_is_a_context_manager() -> None:
+    def constructor(self: Any, autocast: Any, region: Any, lock: Any = None) -> None:
+        self.autocast, self.region, self.lock = autocast, region, lock
+        with region:
+            self.layer = nn.Linear(4, 4)
+
+    def forward(self: Any, x: Any) -> Any:
+        with self.autocast("cuda", enabled=True) as context, self.lock:
+            assert context is None
+            return self.layer(x)
+
+    assert made(module(constructor, forward)) == "M(autocast=…, region=nullcontext(…), lock=nullcontext(…))"
+
+
+def test_an_invented_module_has_the_parts_that_are_called() -> None:
+    def constructor(self: Any, backbone: nn.Module) -> None:
+        self.backbone = backbone
+
+    root = invent_arguments(
+        module(constructor, lambda self, x: self.backbone.stem(x)),
+        globals(),
+        partial(own_error, tracer_for(None, (InventedModule,)), None),
+        on_meta=True,
+    ).root
+    assert [name for name, _ in root.named_modules()] == ["", "backbone", "backbone.stem"]
 
 
 class Family(enum.Enum):
