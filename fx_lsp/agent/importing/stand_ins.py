@@ -249,10 +249,10 @@ class StandIn:
 
     def __init_subclass__(cls) -> None:
         """Call the class in messages as this one: ``arange() … got (int, value_of_missing_package)``."""
-        cls.__name__ = StandIn.__name__
+        cls.__name__ = cls.__qualname__ = StandIn.__name__
 
 
-StandIn.__name__ = "value_of_missing_package"
+StandIn.__name__ = StandIn.__qualname__ = "value_of_missing_package"
 
 
 class _Method(StandIn):

@@ -67,4 +67,4 @@ class UnknownName(str):
     __str__, __format__, __mod__ = map(_noting, ("__str__", "__format__", "__mod__"))
 
 
-UnknownName.__name__ = "name_of_missing_package"  # in the messages of errors
+UnknownName.__name__ = UnknownName.__qualname__ = "name_of_missing_package"  # in the messages of errors

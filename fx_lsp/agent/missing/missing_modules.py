@@ -25,7 +25,7 @@ class MissingFunction:
         raise RuntimeError(f"{self._missing} is missing")
 
 
-MissingFunction.__name__ = "function_of_missing_package"  # in the messages of errors
+MissingFunction.__name__ = MissingFunction.__qualname__ = "function_of_missing_package"  # in the messages of errors
 
 
 class MissingModule(torch.nn.Module):
@@ -61,4 +61,4 @@ class MissingModule(torch.nn.Module):
         raise RuntimeError(f"{self._missing} is missing")
 
 
-MissingModule.__name__ = "module_of_missing_package"
+MissingModule.__name__ = MissingModule.__qualname__ = "module_of_missing_package"

@@ -47,7 +47,7 @@ class NoWeights(dict[Any, Any]):
         """Accept that weights are removed, which are as unknown as the rest."""
 
 
-NoWeights.__name__ = "weights_that_are_missing"  # in the messages of errors
+NoWeights.__name__ = NoWeights.__qualname__ = "weights_that_are_missing"  # in the messages of errors
 
 
 def without_weights(make: Callable[[], T]) -> T:

@@ -97,7 +97,7 @@ def _reason(error: BaseException, place: _Place) -> str | None:
         return OF_SUBCLASSES if has_subclasses else None
     if isinstance(error, NameError):
         return _defined_by_script(error.name or "", place)
-    if isinstance(error, SystemExit) or any(map(_OF_MACHINE.search, place.texts())):
+    if any(map(_OF_MACHINE.search, place.texts())):
         return "it depends on the machine or the command line with which it is run"
     return next(filter(None, (_set_elsewhere(part, place) for part in place.reads)), None)
 
