@@ -134,11 +134,29 @@ def _set_elsewhere(part: ast.Attribute | ast.Name, place: _Place) -> str | None:
         return f"`{setter}` sets `{name}`, which it reads, and was not called"
     if filler := _filler(functions, name, place):
         return f"`{filler}` fills `{name}`, which it reads, and was not called"
+    if isinstance(part, ast.Attribute) and _is_left_out(_owner(part, frame), name):
+        return f"it was built without `{name}`, which it reads"
     if isinstance(part, ast.Attribute) and _is_of_subclasses(_owner(part, frame), name):
         return OF_SUBCLASSES
     if isinstance(part, ast.Attribute) and _is_set_from_outside(frame, name):
         return f"it reads `{name}`, which other code sets once it is built"
     return None
+
+
+def _is_left_out(owner: object, name: str) -> bool:
+    """Whether the constructor sets an attribute to its parameter of the same name, whose default is None."""
+    constructor = _unwrapped(type(owner).__init__)
+    if not isinstance(constructor, FunctionType):
+        return False
+    parameter = inspect.signature(constructor).parameters.get(name)
+    if parameter is None or parameter.default is not None:
+        return False
+    assignments = [node for node in _nodes(constructor.__code__) if isinstance(node, ast.Assign)]
+    return any(_sets(node, name) and any(part.id == name for part in _names(node.value)) for node in assignments)
+
+
+def _names(node: ast.AST) -> Iterator[ast.Name]:
+    return (part for part in ast.walk(node) if isinstance(part, ast.Name))
 
 
 def _is_of_subclasses(owner: object, name: str) -> bool:

@@ -13,6 +13,7 @@
 # Wide: traced
 # OfKind: unchecked
 # OfOneKind: unchecked
+# Given: traced
 # Forgotten: failed exception
 # Unset: not-built
 # Guarded: failed exception
@@ -157,6 +158,17 @@ class OfKind(nn.Module):
 class OfOneKind(OfKind):
     def make_layer(self):
         return nn.Linear(COUNTS["kinds"], 4)
+
+
+class Given(nn.Module):
+    """Nobody builds it without its part, which has a default all the same."""
+
+    def __init__(self, part=None):
+        super().__init__()
+        self.part = part
+
+    def forward(self, x):
+        return self.part(x)
 
 
 class Forgotten(nn.Module):
