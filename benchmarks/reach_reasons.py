@@ -44,6 +44,17 @@ KINDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             "Look at the verdicts on its subclasses.",
         ),
         (
+            r"^`.*which it reads, and was not called$|^it reads `.*once it is built$|^it was built without|some cases$",
+            "other code completes it, or defines what it reads",
+            "Write a function that builds it completely, and name that in `# fx: trace(…)` above the class.",
+        ),
+        (
+            r"^it depends on the machine",
+            "it depends on the machine or the command line",
+            _SHOW,
+        ),
+        (r"does not define `", "an example in a text does not show how to build it", _SHOW),
+        (
             r"memory",
             "it needs more memory than the limit",
             "Raise `fxLsp.memoryLimit`, or give the class smaller sizes with `# fx: trace(…)`.",
