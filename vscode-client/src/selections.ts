@@ -1,4 +1,4 @@
-/** Which interpreter is selected where, as the server is told it: every server that starts is told what is known by then. */
+/** The selected interpreters that the client sends to the server; each server that starts gets those known by then. */
 import type { Uri } from "vscode";
 import type { Interpreters } from "./interpreter";
 import type { Python } from "./python";

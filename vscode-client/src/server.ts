@@ -257,7 +257,7 @@ export class Server {
     await Promise.all(all.map((selection) => client.sendNotification("fx/interpreterChanged", selection)));
   }
 
-  /** Tells a server something. One that dies meanwhile need not know: the next one is told all when it starts. */
+  /** Sends a server a notification. One that dies meanwhile does not need it: the next one gets everything at its start. */
   private async tell(client: LanguageClient, send: (client: LanguageClient) => Promise<void>): Promise<void> {
     try {
       await send(client);

@@ -20,7 +20,7 @@ function workspace(names: string[], isTrusted = true): Workspace {
   return { isTrusted, workspaceFolders: names.map(folder) };
 }
 
-test("each folder's selection is told, an empty one too, and that of the first is for files in none", async () => {
+test("each folder's selection is sent, even an empty one, and that of the first is also for files in no folder", async () => {
   const selections = new Selections(selected({ "file:///one": ["/one/python"] }), workspace(["one", "two"]));
   assert.ok(await selections.renew());
   assert.deepEqual(selections.all, [

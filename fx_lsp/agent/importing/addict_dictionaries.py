@@ -19,15 +19,15 @@ class Dict(AttributeDict):
         for arg in filter(None, args):
             pair = isinstance(arg, tuple) and not isinstance(arg[0], tuple)
             for key, value in arg.items() if isinstance(arg, dict) else [arg] if pair else arg:
-                self[key] = self._hook(value)
+                self[key] = self._converted(value)
         for key, value in kwargs.items():
-            self[key] = self._hook(value)
+            self[key] = self._converted(value)
 
     @classmethod
-    def _hook(cls, item: Any) -> Any:
+    def _converted(cls, item: Any) -> Any:
         if isinstance(item, dict):
             return cls(item)
-        return type(item)(cls._hook(one) for one in item) if isinstance(item, list | tuple) else item
+        return type(item)(cls._converted(one) for one in item) if isinstance(item, list | tuple) else item
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -136,19 +136,19 @@ class ConfigDict(Dict):
         return AttributeDict.__getattr__(self, name)
 
 
-class HookedConfigDict(ConfigDict):
+class ConvertingConfigDict(ConfigDict):
     """mmengine's: the same, and the dictionaries that are set later become one, too."""
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, self._hook(value))
+        super().__setitem__(key, self._converted(value))
 
     @classmethod
-    def _hook(cls, item: Any) -> Any:
-        return item if isinstance(item, ConfigDict) else super()._hook(item)
+    def _converted(cls, item: Any) -> Any:
+        return item if isinstance(item, ConfigDict) else super()._converted(item)
 
     def pop(self, key: Any, default: Any = None) -> Any:
         """Remove an item, if it is there, and return it."""
         return super().pop(key, default)
 
 
-HookedConfigDict.__name__ = "ConfigDict"
+ConvertingConfigDict.__name__ = "ConfigDict"

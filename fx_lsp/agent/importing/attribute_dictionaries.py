@@ -24,15 +24,22 @@ class EasyDict(dict[Any, Any]):
             if not (name.startswith("__") and name.endswith("__")):
                 setattr(self, name, getattr(self, name))
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if type(value) in (list, tuple):
-            value = type(value)(type(self)(item) if isinstance(item, dict) else item for item in value)
-        elif type(value) is dict:
-            value = EasyDict(value)
-        super().__setattr__(name, value)
-        super().__setitem__(name, value)
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._keep(key, self._with_attributes(value))
 
-    __setitem__ = __setattr__
+    __setattr__ = __setitem__
+
+    def _keep(self, key: Any, value: Any) -> None:
+        dict.__setitem__(self, key, value)
+        object.__setattr__(self, key, value)
+
+    @classmethod
+    def _with_attributes(cls, value: Any) -> Any:
+        """A dictionary, and each in a list or a tuple, as one with attributes; anything else as it is."""
+        kind = type(value)
+        if kind is dict:
+            return EasyDict(value)
+        return kind(cls(item) if isinstance(item, dict) else item for item in value) if kind in (list, tuple) else value
 
     def update(self, e: Any = None, **f: Any) -> None:  # type: ignore[override]
         """Set several items."""

@@ -18,7 +18,7 @@ _KNOWN: dict[tuple[str, str], Any] = {
     ("easydict", "EasyDict"): attribute_dictionaries.EasyDict,
     ("ml_collections", "ConfigDict"): ml_configurations.ConfigDict,
     ("mmcv", "ConfigDict"): addict_dictionaries.ConfigDict,
-    ("mmengine", "ConfigDict"): addict_dictionaries.HookedConfigDict,
+    ("mmengine", "ConfigDict"): addict_dictionaries.ConvertingConfigDict,
     ("munch", "DefaultMunch"): attribute_dictionaries.DefaultMunch,
     ("munch", "Munch"): attribute_dictionaries.Munch,
     ("munch", "munchify"): attribute_dictionaries.munchify,

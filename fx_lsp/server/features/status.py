@@ -17,7 +17,7 @@ PAUSED = "Tracing is paused. To continue, run the command fx-lsp: Resume Tracing
 
 
 _MOST_TELLING: tuple[Phase, ...] = ("failed", "no-torch", "starting", "busy", "ready", "stopped")
-"""The order in which the phases of several agents are told: what is wrong, then what goes on."""
+"""The phases, from the one that the status shows first if there are several agents: problems, then work, then rest."""
 
 
 class AgentStates:

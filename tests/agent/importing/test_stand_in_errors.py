@@ -1,4 +1,4 @@
-"""An import that may fail only because of a stand-in: the missing package is told of, and the error is not."""
+"""An import that may fail only because of a stand-in: the notice names the missing package, not the error."""
 
 from __future__ import annotations
 
