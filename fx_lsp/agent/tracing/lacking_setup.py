@@ -21,6 +21,7 @@ import torch
 
 from fx_lsp.agent.inventing.frame_code import is_at, tree_of
 from fx_lsp.agent.traceback_steps import Belongs, causes
+from fx_lsp.agent.tracing.setters import filler, sets, setter
 
 _OF_MACHINE = re.compile(r"\b(environ|getenv|argv|glob|listdir|scandir|cuda|device_count|parse_args)\b")
 """Names in statements that read what differs between machines and calls: variables, arguments, files and devices."""
@@ -33,9 +34,6 @@ OF_SUBCLASSES = "it leaves part of its work to subclasses"
 
 _BUILDS = frozenset({"__init__", "__new__", "__post_init__"})
 """The methods that run whenever an instance is made."""
-
-_FILLS = r"(\[[^\]]*\] =(?!=)|\.(append|extend|insert|add|add_module|update|setdefault)\()"
-"""What follows the name of a container to which something is added."""
 
 _CONTAINERS = (list, tuple, dict, set, str, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList)
 
@@ -107,8 +105,8 @@ def _defined_by_script(name: str, place: _Place) -> str | None:
     path = place.frame.f_code.co_filename
     if not path.endswith((".py", ".ipynb")):  # an example in a text need not say what it imports
         return f"{Path(path).name}, which shows how to build it, does not define `{name}`"
-    if setter := _setter(_functions(place), name, place, is_global=True):
-        return f"`{setter}` sets `{name}`, which it reads, and was not called"
+    if found := setter(_functions(place), name, place.running, is_global=True):
+        return f"`{found}` sets `{name}`, which it reads, and was not called"
     with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         tree = ast.parse("".join(linecache.getlines(path)))
         blocks = [node for node in tree.body if isinstance(node, ast.If | ast.Try | ast.With | ast.For)]
@@ -122,24 +120,28 @@ def _set_elsewhere(part: ast.Attribute | ast.Name, place: _Place) -> str | None:
     """Who sets or fills a variable or attribute that has no value so far; None if it has one, or if nobody does."""
     frame = place.frame
     if isinstance(part, ast.Name):
-        name, functions = part.id, _functions(place)
-        is_unset = name in frame.f_globals and name not in frame.f_locals and _is_nothing(frame.f_globals[name])
-    else:
-        owner = _owner(part, frame)
-        name, functions = part.attr, _methods(owner)
-        is_unset = owner is not None and _is_nothing(_attribute(owner, name))
-    if not is_unset:
+        is_unset = (
+            part.id in frame.f_globals and part.id not in frame.f_locals and _is_nothing(frame.f_globals[part.id])
+        )
+        return _set_by(_functions(place), part.id, place, is_global=True) if is_unset else None
+    owner, name = _owner(part, frame), part.attr
+    if owner is None or not _is_nothing(_attribute(owner, name)):
         return None
-    if setter := _setter(functions, name, place, is_global=isinstance(part, ast.Name)):
-        return f"`{setter}` sets `{name}`, which it reads, and was not called"
-    if filler := _filler(functions, name, place):
-        return f"`{filler}` fills `{name}`, which it reads, and was not called"
-    if isinstance(part, ast.Attribute) and _is_left_out(_owner(part, frame), name):
+    if reason := _set_by(_methods(owner), name, place, is_global=False):
+        return reason
+    if _is_left_out(owner, name):
         return f"it was built without `{name}`, which it reads"
-    if isinstance(part, ast.Attribute) and _is_of_subclasses(_owner(part, frame), name):
+    if _is_of_subclasses(owner, name):
         return OF_SUBCLASSES
-    if isinstance(part, ast.Attribute) and _is_set_from_outside(frame, name):
-        return f"it reads `{name}`, which other code sets once it is built"
+    return f"it reads `{name}`, which other code sets once it is built" if _is_set_from_outside(frame, name) else None
+
+
+def _set_by(functions: Sequence[FunctionType], name: str, place: _Place, *, is_global: bool) -> str | None:
+    """The reason if one of ``functions``, none of which was called, sets or fills something; otherwise None."""
+    if found := setter(functions, name, place.running, is_global=is_global):
+        return f"`{found}` sets `{name}`, which it reads, and was not called"
+    if found := filler(functions, name, place.running):
+        return f"`{found}` fills `{name}`, which it reads, and was not called"
     return None
 
 
@@ -152,7 +154,7 @@ def _is_left_out(owner: object, name: str) -> bool:
     if parameter is None or parameter.default is not None:
         return False
     assignments = [node for node in _nodes(constructor.__code__) if isinstance(node, ast.Assign)]
-    return any(_sets(node, name) and any(part.id == name for part in _names(node.value)) for node in assignments)
+    return any(sets(node, name) and any(part.id == name for part in _names(node.value)) for node in assignments)
 
 
 def _names(node: ast.AST) -> Iterator[ast.Name]:
@@ -203,59 +205,6 @@ def _attribute(owner: object, name: str) -> object:
 
 def _is_nothing(value: object) -> bool:
     return value is None or (type(value) in _CONTAINERS and not len(value))  # type: ignore[arg-type]
-
-
-def _setter(functions: Sequence[FunctionType], name: str, place: _Place, *, is_global: bool) -> str | None:
-    """The first of ``functions`` that gives an attribute or a global variable a value, unless it is running."""
-    for function in functions:
-        code = function.__code__
-        if code in place.running or name not in (*code.co_names, *code.co_consts):
-            continue
-        nodes = _nodes(code)
-        is_declared = any(isinstance(node, ast.Global) and name in node.names for node in nodes)
-        if is_declared == is_global and any(_sets(node, name) for node in nodes):
-            return function.__name__
-    return None
-
-
-def _sets(node: ast.AST, name: str) -> bool:
-    """Whether a statement or a call sets a variable or an attribute to something other than None."""
-    match node:
-        case ast.Assign(targets=targets, value=value):
-            parts = [part for target in targets for part in ast.walk(target)]
-        case ast.AnnAssign(target=target, value=ast.expr() as value):
-            parts = [target]
-        case ast.Call(func=ast.Attribute(attr=method), args=[ast.Constant(value=text), value, *_]):
-            return method in _ADDS and text == name and not _is_none(value)
-        case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=text), value]):
-            return text == name and not _is_none(value)
-        case _:
-            return False
-    is_set = any(name in (getattr(part, "attr", ""), getattr(part, "id", "")) for part in parts if _is_stored(part))
-    return is_set and not _is_none(value)
-
-
-_ADDS = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
-"""The methods of modules that set an attribute."""
-
-
-def _is_stored(part: ast.AST) -> bool:
-    return isinstance(getattr(part, "ctx", None), ast.Store)
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
-
-
-def _filler(functions: Sequence[FunctionType], name: str, place: _Place) -> str | None:
-    """The first of ``functions`` that adds something to the container ``name``, unless it is running."""
-    fills = re.compile(rf"\b{re.escape(name)}{_FILLS}")
-    for function in functions:
-        code = function.__code__
-        tree = tree_of(code) if name in code.co_names and code not in place.running else None
-        if tree is not None and fills.search(ast.unparse(tree)):
-            return function.__name__
-    return None
 
 
 def _is_set_from_outside(frame: FrameType, name: str) -> bool:
