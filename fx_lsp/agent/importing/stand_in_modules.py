@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from fx_lsp.agent.importing.known_classes import SUBMODULES, known_in
 from fx_lsp.agent.importing.stand_ins import StandIn, star_imported
+from fx_lsp.agent.known_packages.known_parts import SUBMODULES, known_in
 
 
 class StandInModule(ModuleType):

@@ -32,7 +32,7 @@ class DictConfig(MutableMapping[Any, Any]):
         return super().__new__(cls) if is_known else StandIn("omegaconf.DictConfig()")
 
     def __init__(self, content: Mapping[Any, Any]) -> None:
-        self.__dict__["_content"] = {key: _node(content[key], key) for key in content}
+        self.__dict__["_content"] = {key: node(content[key], key) for key in content}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -47,7 +47,7 @@ class DictConfig(MutableMapping[Any, Any]):
         return content[key] if key in content else _unknown(f"omegaconf.DictConfig.{key}")
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.__dict__["_content"][key] = _node(value, key)
+        self.__dict__["_content"][key] = node(value, key)
 
     __setattr__ = __setitem__
 
@@ -112,14 +112,14 @@ class ListConfig(MutableSequence[Any]):
         return super().__new__(cls) if is_known else StandIn("omegaconf.ListConfig()")
 
     def __init__(self, content: Iterable[Any]) -> None:
-        self._content = [_node(item, index) for index, item in enumerate(content)]
+        self._content = [node(item, index) for index, item in enumerate(content)]
 
     def __getitem__(self, index: Any) -> Any:
         return self._content[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         is_one = not isinstance(index, slice)
-        self._content[index] = _node(value, index) if is_one else [_node(item, index) for item in value]
+        self._content[index] = node(value, index) if is_one else [node(item, index) for item in value]
 
     def __delitem__(self, index: Any) -> None:
         del self._content[index]
@@ -129,7 +129,7 @@ class ListConfig(MutableSequence[Any]):
 
     def insert(self, index: int, value: Any) -> None:
         """Insert a value before an index."""
-        self._content.insert(index, _node(value, index))
+        self._content.insert(index, node(value, index))
 
     def copy(self) -> Any:
         """A copy of it and of what is in it."""
@@ -157,7 +157,14 @@ class ListConfig(MutableSequence[Any]):
         return repr(self._content)
 
 
-def _node(value: Any, key: Any) -> Any:
+def holding(items: dict[Any, Any] | list[Any]) -> Any:
+    """A configuration of ``items`` as they are, even if OmegaConf allows such values only to packages that use it."""
+    made: Any = DictConfig({}) if isinstance(items, dict) else ListConfig([])
+    made.__dict__["_content"] = items
+    return made
+
+
+def node(value: Any, key: Any) -> Any:
     """What reading a value yields that was put into a configuration."""
     if isinstance(value, Mapping):
         return DictConfig(value)
@@ -186,7 +193,7 @@ class OmegaConf:
         """A configuration with the values of all ``configs``, of which the last has precedence."""
         if not configs or not all(isinstance(one, Mapping) for one in configs):
             return StandIn("omegaconf.OmegaConf.merge()")
-        return DictConfig(_merged(configs))
+        return DictConfig(merged(configs))
 
     @staticmethod
     def update(cfg: Any, *args: Any, **kwargs: Any) -> None:
@@ -216,11 +223,12 @@ def _contents(config: Any) -> Any:
     return [_contents(item) for item in config] if isinstance(config, ListConfig) else config
 
 
-def _merged(configs: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
-    merged = dict[Any, Any]()
+def merged(configs: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
+    """The values of all ``configs``, of which the last has precedence."""
+    together = dict[Any, Any]()
     for config in configs:
         for key, value in config.items():
-            known = merged.get(key)
+            known = together.get(key)
             is_added = isinstance(value, Mapping) and isinstance(known, Mapping)
-            merged[key] = _merged([known, value]) if is_added and known is not None else value
-    return merged
+            together[key] = merged([known, value]) if is_added and known is not None else value
+    return together

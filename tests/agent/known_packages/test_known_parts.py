@@ -25,13 +25,14 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "box.Box": of("box", "Box"),
     "mmcv.ConfigDict": of("mmcv.utils.config", "ConfigDict"),
     "mmengine.ConfigDict": of("mmengine", "ConfigDict"),
+    "yacs.CfgNode": of("yacs.config", "CfgNode"),
     "omegaconf.OmegaConf.create": of("omegaconf", "OmegaConf").create,
     "ml_collections.ConfigDict": of("ml_collections", "ConfigDict"),
 }
 
 DICTIONARIES = [name for name in KINDS if not name.startswith(("omegaconf", "ml_"))]
 
-KEEP_LISTS = ["ml_collections.ConfigDict"]
+KEEP_LISTS = ["ml_collections.ConfigDict", "yacs.CfgNode"]
 """Those that leave the dictionaries in a list as they are."""
 
 

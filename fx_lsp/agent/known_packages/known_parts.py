@@ -1,0 +1,119 @@
+"""Parts of missing packages that are so simple and so common that what they do is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fx_lsp.agent.importing.stand_ins import StandIn
+from fx_lsp.agent.known_packages import (
+    addict_dictionaries,
+    attribute_dictionaries,
+    attrs_classes,
+    config_nodes,
+    detectron_configurable,
+    einops_operations,
+    hydra_instantiation,
+    ml_configurations,
+    omegaconf_configurations,
+)
+from fxcore.proxy import Proxy
+
+_KNOWN: dict[tuple[str, str], Any] = {
+    ("addict", "Dict"): addict_dictionaries.Dict,
+    ("attr", "Factory"): attrs_classes.Factory,
+    ("attr", "attrib"): attrs_classes.field,
+    ("attr", "attrs"): attrs_classes.attrs,
+    ("attr", "define"): attrs_classes.define,
+    ("attr", "field"): attrs_classes.field,
+    ("attr", "ib"): attrs_classes.field,
+    ("attr", "s"): attrs_classes.attrs,
+    ("attrs", "Factory"): attrs_classes.Factory,
+    ("attrs", "define"): attrs_classes.define,
+    ("attrs", "field"): attrs_classes.field,
+    ("box", "Box"): attribute_dictionaries.Box,
+    ("detectron2", "CfgNode"): config_nodes.CfgNode,
+    ("detectron2", "configurable"): detectron_configurable.configurable,
+    ("easydict", "EasyDict"): attribute_dictionaries.EasyDict,
+    ("einops", "EinopsError"): einops_operations.EinopsError,
+    ("einops", "rearrange"): einops_operations.rearrange,
+    ("einops", "reduce"): einops_operations.reduce,
+    ("einops", "repeat"): einops_operations.repeat,
+    ("fvcore", "CfgNode"): config_nodes.CfgNode,
+    ("hydra", "call"): hydra_instantiation.instantiate,
+    ("hydra", "get_class"): hydra_instantiation.get_class,
+    ("hydra", "get_method"): hydra_instantiation.get_object,
+    ("hydra", "get_object"): hydra_instantiation.get_object,
+    ("hydra", "get_static_method"): hydra_instantiation.get_object,
+    ("hydra", "instantiate"): hydra_instantiation.instantiate,
+    ("ml_collections", "ConfigDict"): ml_configurations.ConfigDict,
+    ("mmcv", "ConfigDict"): addict_dictionaries.ConfigDict,
+    ("mmengine", "ConfigDict"): addict_dictionaries.ConvertingConfigDict,
+    ("munch", "DefaultMunch"): attribute_dictionaries.DefaultMunch,
+    ("munch", "Munch"): attribute_dictionaries.Munch,
+    ("munch", "munchify"): attribute_dictionaries.munchify,
+    ("omegaconf", "DictConfig"): omegaconf_configurations.DictConfig,
+    ("omegaconf", "ListConfig"): omegaconf_configurations.ListConfig,
+    ("omegaconf", "OmegaConf"): omegaconf_configurations.OmegaConf,
+    ("yacs", "CfgNode"): config_nodes.CfgNode,
+}
+"""By the top-level package and the name of the class or function; some packages have it in several modules."""
+
+SUBMODULES = frozenset({"ml_collections.config_dict", "mmcv.utils", "mmengine.config", "hydra.utils"})
+"""Modules with such parts that their packages import themselves."""
+
+
+def known_in(module: str, name: str) -> Any | None:
+    """What stands for ``name`` of a missing module, if it is known what that does; otherwise None."""
+    found = _KNOWN.get((module.partition(".")[0], name))
+    if found is None or (isinstance(found, type) and issubclass(found, BaseException)):
+        return found
+    kind = KnownClass if isinstance(found, type) else KnownFunction
+    return kind(f"{module}.{name}", found)
+
+
+class KnownClass(StandIn):
+    """Stands for such a class: as a base and in ``isinstance``, and as a function that makes an instance."""
+
+    def __init__(self, name: str, cls: type) -> None:
+        super().__init__(name)
+        self.__dict__["_class"] = cls
+
+    def __getattr__(self, name: str) -> Any:
+        own = None if name.startswith("_") else getattr(self._class, name, None)
+        return super().__getattr__(name) if own is None else own
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """An instance; a stand-in if it is made of one."""
+        if any(isinstance(value, StandIn) for value in args):
+            return StandIn(f"{self._name}()")
+        return self._class(*args, **kwargs)
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+        """The class to inherit from."""
+        return (self._class,)
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, self._class)
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, self._class)
+
+
+class KnownFunction(StandIn):
+    """Stands for such a function. What it does with traced values and with stand-ins is left open, as for any other."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        super().__init__(name)
+        self.__dict__["_function"] = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function returns; a stand-in if that is not known for these arguments."""
+        is_known = not any(map(_is_open, (*args, *kwargs.values())))
+        result = self._function(*args, **kwargs) if is_known else NotImplemented
+        return super().__call__(*args, **kwargs) if result is NotImplemented else result
+
+
+def _is_open(value: object) -> bool:
+    """Whether ``value`` is a stand-in or traced, or a list or tuple with such a value."""
+    return any(map(_is_open, value)) if isinstance(value, list | tuple) else isinstance(value, StandIn | Proxy)

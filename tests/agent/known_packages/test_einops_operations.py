@@ -1,0 +1,87 @@
+"""einops's operations do what the installed einops does with tensors that are not traced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from fx_lsp.agent.importing.stand_in_modules import StandInModule
+from fx_lsp.agent.importing.stand_ins import StandIn
+from fx_lsp.agent.missing.missing_uses import called_stand_ins, forget_uses, used_stand_in
+from fxcore import symbolic_trace
+
+einops = pytest.importorskip("einops")
+
+OURS = StandInModule("einops")
+
+X = torch.arange(2 * 3 * 4 * 6.0).reshape(2, 3, 4, 6)
+
+PATTERNS: list[tuple[str, tuple[Any, ...], dict[str, int]]] = [
+    ("rearrange", ("b c h w -> b h w c",), {}),
+    ("rearrange", ("b c (h p) w -> b (c p) h w",), {"p": 2}),
+    ("rearrange", ("b c h (w p) -> p b c h w",), {"w": 3}),
+    ("rearrange", ("b ... -> ... b",), {}),
+    ("rearrange", ("b c ... -> b (...) c",), {}),
+    ("rearrange", ("b c h w -> b 1 (c h w) ()",), {}),
+    ("rearrange", ("(b one) c h w -> one b (c h) w",), {"one": 1}),
+    ("repeat", ("b c h w -> b c h w k",), {"k": 3}),
+    ("repeat", ("b c h w -> (k b) c h w",), {"k": 2}),
+    ("repeat", ("b c h w -> b c (h 2) (w 3)",), {}),
+    ("repeat", ("... -> k ...",), {"k": 2}),
+    ("reduce", ("b c h w -> b c", "mean"), {}),
+    ("reduce", ("b c (h 2) (w 3) -> b c h w", "max"), {}),
+    ("reduce", ("b c h w -> b c () ()", "sum"), {}),
+    ("reduce", ("b ... c -> b c", "min"), {}),
+    ("reduce", ("b c h w -> ", "sum"), {}),
+]
+
+MISFITS: list[tuple[str, tuple[Any, ...], dict[str, int]]] = [
+    ("rearrange", ("b c h w -> b c h",), {}),
+    ("rearrange", ("b c h -> b c h",), {}),
+    ("rearrange", ("b c h w -> b c h w",), {"q": 2}),
+    ("rearrange", ("b c (h p) w -> b c h p w",), {"p": 3}),
+    ("rearrange", ("b c h (w p) -> b c h w p",), {}),
+    ("rearrange", ("1 c h w -> c h w",), {}),
+    ("repeat", ("b c h w -> k b c h w",), {}),
+    ("reduce", ("b c h w -> b c d", "mean"), {"d": 3}),
+]
+
+
+@pytest.mark.parametrize(("name", "pattern", "lengths"), PATTERNS)
+def test_what_a_pattern_does(name: str, pattern: tuple[Any, ...], lengths: dict[str, int]) -> None:
+    torch.testing.assert_close(
+        getattr(OURS, name)(X, *pattern, **lengths), getattr(einops, name)(X, *pattern, **lengths)
+    )
+
+
+@pytest.mark.parametrize(("name", "pattern", "lengths"), MISFITS)
+def test_a_pattern_that_does_not_fit(name: str, pattern: tuple[Any, ...], lengths: dict[str, int]) -> None:
+    with pytest.raises(einops.EinopsError):
+        getattr(einops, name)(X, *pattern, **lengths)
+    with pytest.raises(OURS.EinopsError):
+        getattr(OURS, name)(X, *pattern, **lengths)
+
+
+def test_a_list_of_tensors_is_stacked() -> None:
+    parts = [X[0], X[1]]
+    pattern = "b c h w -> c (b h) w"
+    torch.testing.assert_close(OURS.rearrange(parts, pattern), einops.rearrange(parts, pattern))
+
+
+def test_what_is_not_known_is_a_stand_in() -> None:
+    assert isinstance(OURS.rearrange(StandIn("x"), "b c -> c b"), StandIn)
+    assert isinstance(OURS.reduce(X, "b c h w -> b", torch.logsumexp), StandIn)
+    assert isinstance(OURS.rearrange(X, "b (c -> b"), StandIn)
+    assert isinstance(OURS.pack([X], "b *"), StandIn)
+
+
+def test_a_traced_value_is_given_to_the_missing_function() -> None:
+    forget_uses()
+    graph = symbolic_trace(
+        lambda x: OURS.rearrange(x + OURS.repeat(torch.ones(2), "c -> b c", b=3), "b c -> c b")
+    ).graph
+    assert [str(node.target) for node in graph.nodes if "einops" in str(node.target)] == ["einops.rearrange"]
+    assert called_stand_ins() == (["einops.rearrange"], [])
+    assert used_stand_in() is None
