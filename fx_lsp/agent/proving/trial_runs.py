@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 import fxcore
 from fx_lsp.agent.building.build import Built, build_target, part_of
@@ -57,8 +56,8 @@ from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
 from fxcore.failures import TraceFailure
 
-COSTLY = 500_000_000
-"""A program that needs more floating-point operations than this is run on few inputs."""
+COSTLY = 250_000_000
+"""A program that does more operations than this, as `SearchBudget` counts them, is run on few inputs."""
 
 NO_INPUTS = "no inputs were found that the target accepts; specify some with `# fx: inputs(…)`"
 
@@ -243,22 +242,21 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
     budget = SearchBudget(search.share)
     needed = frozenset(part for part in search.watched if not part.is_moved)
     missed = set(needed)
+    costs: dict[int, int] = {}
+    """The operations of the last run of each input, by its ``id``."""
 
     def runs(given: Input, parts: AbstractSet[Part]) -> frozenset[Part] | None:
         seen: Seen = set()
+        before = budget.operations
         with recording_lines(parts, seen):
             did_run = _runs(root, given)
+        costs[id(given)] = budget.operations - before
         if not did_run:
             return None
         ChildRunner.go_on()
         reached = frozenset(part for part in parts if part.is_in(seen))
         missed.difference_update(reached)
         return reached
-
-    def is_costly(given: Input) -> bool:
-        answer = _is_costly(root, given)
-        ChildRunner.go_on()
-        return answer
 
     source = "".join(linecache.getlines(file.workspace.file))
     may_run = partial(_may_run, budget)
@@ -274,7 +272,7 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
                 partial(around, root=root, fixed=fixed),
                 runs,
                 needed,
-                is_costly,
+                lambda given: costs[id(given)] > COSTLY,
                 may_run,
                 few=search.few,
                 fixed=fixed,
@@ -361,15 +359,6 @@ def _runs(root: Callable[..., Any], given: Input) -> bool:
         return False
     to_plain(output)
     return says_something
-
-
-def _is_costly(root: Callable[..., Any], given: Input) -> bool:
-    try:
-        with FlopCounterMode(display=False) as counter:
-            call(root, given)
-    except Exception:  # the counter can't be used with a program that computes gradients
-        return True
-    return int(counter.get_total_flops()) > COSTLY
 
 
 def _says_something(output: Any) -> bool:

@@ -83,10 +83,10 @@ def find_inputs(
 ) -> tuple[Input, ...]:
     """At least `LEAST` inputs that the program accepts: one of ``candidates``, and variations ``around`` it.
 
-    ``wanted`` are the parts of the code that they should reach. A candidate that ``is_costly`` is made smaller if
-    possible. There are more than `MOST` inputs (or than `LEAST` if an input is costly all the same, or with ``few``)
-    only if they reach more, and only then are there any of another rank, with NaN, infinity, or an unusual dtype or
-    memory format.
+    ``wanted`` are the parts of the code that they should reach. A candidate that ``is_costly``, which is asked only
+    about inputs that were run, is made smaller if possible. There are more than `MOST` inputs (or than `LEAST` if an
+    input is costly all the same, or with ``few``) only if they reach more, and only then are there any of another rank,
+    with NaN, infinity, or an unusual dtype or memory format.
     ``may_run`` is asked before each candidate, before each input of another rank and, once there are enough inputs,
     before each variation. Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or
     numbers apart; the arguments ``fixed`` need not differ.

@@ -30,7 +30,9 @@ class SearchBudget(TorchFunctionMode):
         self._share = share
         self.runs = 0
         """How often the program was run."""
-        self._work = 0
+        self.operations = 0
+        """How many operations on numbers the runs have done, without what their calls count as."""
+        self._calls = 0
 
     def may_run(self, share: float = 1.0) -> bool:
         """Whether the program may be run once more, with a ``share`` of the budget; to be asked before each run."""
@@ -39,13 +41,14 @@ class SearchBudget(TorchFunctionMode):
 
     def has_left(self, share: float) -> bool:
         """Whether the runs have done less than a ``share`` of the operations that they may do."""
-        return self._work <= share * self._share * MOST_WORK
+        return self.operations + CALL * self._calls <= share * self._share * MOST_WORK
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         output = func(*args, **(kwargs or {}))
-        self._work += CALL + _operations(getattr(func, "__name__", "").strip("_"), args, output)
+        self._calls += 1
+        self.operations += _operations(getattr(func, "__name__", "").strip("_"), args, output)
         return output
 
 
@@ -67,9 +70,12 @@ def _operations(name: str, args: tuple[Any, ...], output: Any) -> int:
         return max(count, query.numel() * (2 * length + projections))
     if name.startswith("conv") or name == "linear":  # a row of weights for each number
         return count * math.prod(tensors[1].shape[1:])
-    return count * tensors[0].shape[-1] if name in ("matmul", "mm", "bmm") and tensors[0].dim() else count
+    left = tensors[1] if name in _ADDING_PRODUCTS else tensors[0]
+    return count * left.shape[-1] if name in _PRODUCTS and left.dim() else count
 
 
+_ADDING_PRODUCTS = frozenset({"addmm", "addbmm", "baddbmm"})
+_PRODUCTS = _ADDING_PRODUCTS | {"matmul", "mm", "bmm"}
 _RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
 _ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward"})
 

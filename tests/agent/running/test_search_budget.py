@@ -38,6 +38,7 @@ COSTLY: dict[str, tuple[Callable[[], object], int]] = {
     "einsum with an ellipsis": (lambda: torch.einsum("...i,io->...o", X, X[0, :, :].T), 2 * 10 * 32 * 10),
     "attention": (lambda: F.scaled_dot_product_attention(X, X, X), 2 * 2 * 10 * 10 * 32),
     "an LSTM": (lambda: nn.LSTM(32, 64, batch_first=True)(X), 2 * 10 * 4 * 64 * (32 + 64)),
+    "a product that is added": (lambda: torch.baddbmm(X[..., :5], X, torch.rand(2, 32, 5)), 2 * 10 * 5 * 32),
     "attention with projections": (lambda: nn.MultiheadAttention(32, 4)(X, X, X), 2 * 10 * 32 * 4 * 32),
 }
 
@@ -51,5 +52,6 @@ def test_what_a_function_does_inside_counts(
     budget = SearchBudget()
     with budget:
         run()
+    assert budget.operations >= operations
     assert not budget.has_left(operations - 1)
     assert budget.has_left(100 * operations)
