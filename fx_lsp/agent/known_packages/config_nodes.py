@@ -136,9 +136,8 @@ def _decoded(value: Any) -> Any:
 
 def _like(own: Any, value: Any, key: Any) -> Any:
     """``value`` in place of ``own``. A value of another type is not known, since it may be refused."""
-    if own is None or value is None or isinstance(value, type(own)) or isinstance(own, StandIn):
+    if own is None or value is None or type(value) is type(own) or isinstance(own, StandIn):
         return value
     if isinstance(own, tuple | list) and isinstance(value, tuple | list):
         return type(own)(value)
-    is_number = isinstance(own, int | float) and isinstance(value, int | float)
-    return value if is_number and not isinstance(own, bool) else StandIn(f"yacs.config.CfgNode.{key}")
+    return StandIn(f"yacs.config.CfgNode.{key}")

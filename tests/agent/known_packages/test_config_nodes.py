@@ -40,8 +40,8 @@ def test_a_clone_is_another() -> None:
 def test_merging_a_list_and_another() -> None:
     cfg = made()
     cfg.merge_from_list(["MODEL.DEPTH", "4", "NAME", "other", "MODEL.SIZES", "(3, 4)"])
-    cfg.merge_from_other_cfg(CfgNode({"MODEL": {"LR": 1}}))
-    assert cfg == {"WIDTH": 8, "NAME": "other", "MODEL": {"DEPTH": 4, "SIZES": [3, 4], "LR": 1, "DEEP": False}}
+    cfg.merge_from_other_cfg(CfgNode({"MODEL": {"LR": 1.0}}))
+    assert cfg == {"WIDTH": 8, "NAME": "other", "MODEL": {"DEPTH": 4, "SIZES": [3, 4], "LR": 1.0, "DEEP": False}}
     with pytest.raises(KeyError):
         cfg.merge_from_other_cfg({"NEW": 1})
     with pytest.raises(KeyError):
