@@ -6,6 +6,7 @@ fails. Sizes come from the error's text, which usually names the sizes that do n
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import re
 import warnings
@@ -37,7 +38,7 @@ from fx_lsp.agent.running.input_changes import (
     with_two_numbers,
     with_width_moved,
 )
-from fx_lsp.agent.running.missing_keys import innermost, with_missing_key
+from fx_lsp.agent.running.missing_keys import innermost, with_missing_argument, with_missing_key
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.wanted_inputs import (
     NUMBER,
@@ -132,6 +133,8 @@ class _InputSolver:
         self._may_run = may_run
         self._widths = _widths(root)
         self._described = _described_tensors(root)
+        parameters = inspect.signature(forward_of(root)).parameters.values()
+        self._takes_any_name = any(one.kind is one.VAR_KEYWORD for one in parameters)
         self._rows = min(_row_counts(root), default=4)
         self._tried: set[tuple[tuple[Path, TensorLike], ...]] = set()
 
@@ -207,12 +210,18 @@ class _InputSolver:
             try:
                 self._root(**given.kwargs)
             except Exception as error:
-                if (structured := with_missing_key(error, wanted, given.kwargs, self._described)) is not None:
-                    return self._run(structured)
+                if (more := self._with_missing(error, wanted, given)) is not None:
+                    return self._run(more)
                 text = f"{type(error).__name__}: {error}"
                 about = failing_inputs(error, forward_of(self._root))
                 return _Run(wanted, counter.count, text, _compared(error), self._misses_optional(error), about)
         return _Run(wanted, counter.count, None)
+
+    def _with_missing(self, error: Exception, wanted: Wanted, given: Input) -> Wanted | None:
+        """``wanted`` with what the program lacks, as ``error`` shows; None if it lacks nothing that can be added."""
+        if self._takes_any_name and (more := with_missing_argument(error, wanted)) is not None:
+            return more
+        return with_missing_key(error, wanted, given.kwargs, self._described)
 
     def _misses_optional(self, error: BaseException) -> bool:
         if not self._left_out:

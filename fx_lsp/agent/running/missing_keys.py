@@ -1,8 +1,9 @@
-"""Finds the dicts, lists and objects that a program expects, from what it looks up in vain.
+"""Finds the dicts, lists and objects that a program expects, and the arguments that it passes on, from what it lacks.
 
 A search for inputs starts with tensors. Where the program looks up a key in one of them, or in an item of one that it
 treats as a list, a dict is tried; where it reads an attribute that tensors don't have, an object is tried; where it
-does what only lists can do, such as ``levels[::-1]``, a list is tried.
+does what only lists can do, such as ``levels[::-1]``, a list is tried. Where a function lacks an argument, and the
+program passes on all that it is given by name, the argument is added.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import re
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -33,6 +35,23 @@ _AS_LIST = AttributeName("[]")
 
 _LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "reverse"})
 """Methods that lists have, and tensors don't."""
+
+
+_MISSING_ARGUMENTS = re.compile(r"\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
+
+
+def with_missing_argument(error: BaseException, wanted: Wanted) -> Wanted | None:
+    """``wanted`` with the arguments that a function lacks, which ``error`` says; None if it says none, or known ones.
+
+    At first, each is like the first of those that are ``wanted``.
+    """
+    found = _MISSING_ARGUMENTS.search(str(error)) if isinstance(error, TypeError) else None
+    names = re.findall(r"'(\w+)'", found[1]) if found else []
+    known = {path[0] for path in wanted}
+    if not names or not known.isdisjoint(names):
+        return None
+    like = next(iter(wanted.values()))
+    return {**wanted, **{(name,): like for name in names}}
 
 
 def with_missing_key(

@@ -522,9 +522,25 @@ class Parts(torch.nn.Module):
         return self.layer(first) + second.sum()
 
 
+class PassingOn(torch.nn.Module):
+    """Passes all that it gets by name on to a method that needs some of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.classes = torch.nn.Embedding(10, 3)
+
+    def forward(self, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        assert x.shape[-1] == 16
+        return self.loss(x, *args, **kwargs)
+
+    def loss(self, x: torch.Tensor, *, classes: torch.Tensor) -> torch.Tensor:
+        return x.movedim(1, -1) + self.classes(classes)[:, None, None]
+
+
 @pytest.mark.parametrize(
     "root",
     [
+        PassingOn(),
         Parts(),
         Cell(),
         Joined(),
