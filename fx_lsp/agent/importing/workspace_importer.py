@@ -23,6 +23,9 @@ from fx_lsp.agent.importing.script_definitions import first_work, run_definition
 from fx_lsp.agent.importing.workspace_roots import Roots, real
 from fx_lsp.agent.messages import NOTEBOOK, Failure, Span, Step, Trace
 
+_PACKAGES = re.compile(r"^\s*(?:from|import)\s+(\w+)\.\w", re.MULTILINE)
+"""The names of packages of which a file imports a part."""
+
 RELATIVE_IMPORT = re.compile(r"^\s*from\s+\.", re.MULTILINE)
 
 
@@ -93,7 +96,8 @@ class Workspace:
         """Make this process import the workspace's modules as Python would; return the name of the file's module."""
         name, folder = self._identify()
         self._roots.add(folder)
-        entries = [folder, *self._import_roots()]
+        roots = [*self._import_roots()]
+        entries = roots if self._hides_package(folder, roots) else [folder, *roots]
         self._forget_shadowed([entry for entry in entries if entry not in sys.path])
         sys.path[:] = [*entries, *(entry for entry in sys.path if entry not in entries)]
         sys.argv[:] = [self.file]
@@ -223,6 +227,17 @@ class Workspace:
 
     def _nearest_root(self, folder: Path) -> Path | None:
         return next((path for path in [folder, *folder.parents] if path in self._roots), None)
+
+    def _hides_package(self, folder: str, roots: Sequence[str]) -> bool:
+        """Whether a module in ``folder`` has the name of a package in ``roots`` of which the file imports a part.
+
+        Then the program is started in one of the ``roots``: ``layers/utils.py`` is no package, but ``utils`` is one.
+        """
+        names = set(_PACKAGES.findall(self._source()))
+        modules = {
+            name for name in names if self._exists(Path(folder, f"{name}.py")) and not Path(folder, name).is_dir()
+        }
+        return any(Path(root, name).is_dir() for root in roots for name in modules)
 
     def _import_roots(self) -> Iterator[str]:
         for root in self.folders:

@@ -132,6 +132,14 @@ async def test_once_loaded_a_file_outside_packages_is_one_module_by_any_name(cli
     assert "cos" in (await client.trace(file, "model")).only.code
 
 
+async def test_a_package_that_a_module_beside_the_file_has_the_name_of(client: Client) -> None:
+    client.write("utils/masking.py", "def double(x):\n    return 2 * x\n")
+    client.write("layers/utils.py", "")
+    file = client.write("layers/net.py", "from utils.masking import double\n\ndef model(x):\n    return double(x)\n")
+    report = (await client.trace(file, "model")).only
+    assert "2" in report.code
+
+
 async def test_the_workspace_s_folder_by_its_own_name(client: Client) -> None:
     client.write("vision_net/util/ops.py", "def f(x):\n    return x.cos()\n")
     client.write("vision_net_tools/ops.py", "")
