@@ -16,6 +16,7 @@ from fx_lsp.agent.known_packages import (
     hydra_instantiation,
     ml_configurations,
     omegaconf_configurations,
+    type_checks,
 )
 from fxcore.proxy import Proxy
 
@@ -48,7 +49,15 @@ _KNOWN: dict[tuple[str, str], Any] = {
     ("hydra", "instantiate"): hydra_instantiation.instantiate,
     ("ml_collections", "ConfigDict"): ml_configurations.ConfigDict,
     ("mmcv", "ConfigDict"): addict_dictionaries.ConfigDict,
+    ("mmcv", "is_list_of"): type_checks.is_list_of,
+    ("mmcv", "is_seq_of"): type_checks.is_seq_of,
+    ("mmcv", "is_str"): type_checks.is_str,
+    ("mmcv", "is_tuple_of"): type_checks.is_tuple_of,
     ("mmengine", "ConfigDict"): addict_dictionaries.ConvertingConfigDict,
+    ("mmengine", "is_list_of"): type_checks.is_list_of,
+    ("mmengine", "is_seq_of"): type_checks.is_seq_of,
+    ("mmengine", "is_str"): type_checks.is_str,
+    ("mmengine", "is_tuple_of"): type_checks.is_tuple_of,
     ("munch", "DefaultMunch"): attribute_dictionaries.DefaultMunch,
     ("munch", "Munch"): attribute_dictionaries.Munch,
     ("munch", "munchify"): attribute_dictionaries.munchify,
@@ -59,7 +68,7 @@ _KNOWN: dict[tuple[str, str], Any] = {
 }
 """By the top-level package and the name of the class or function; some packages have it in several modules."""
 
-SUBMODULES = frozenset({"ml_collections.config_dict", "mmcv.utils", "mmengine.config", "hydra.utils"})
+SUBMODULES = frozenset({"ml_collections.config_dict", "mmcv.utils", "mmengine.config", "mmengine.utils", "hydra.utils"})
 """Modules with such parts that their packages import themselves."""
 
 

@@ -18,9 +18,11 @@ from fx_lsp.agent.building.impossible_calls import fails_for_all_arguments
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
+from fx_lsp.agent.importing.stand_ins import StandIn
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent
 from fx_lsp.agent.messages import STATIC_FORWARD, Costs, Details, Failure, Intent, Outcome, Report, Target
+from fx_lsp.agent.missing.missing_modules import MissingModule
 from fx_lsp.agent.missing.missing_uses import begin_trace, context_managers, decorators, forget_uses
 from fx_lsp.agent.missing.missing_weights import lacks_file, lacks_weights, weights_are_missing
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
@@ -125,6 +127,8 @@ class TargetRun:
             return self._not_built(error, on_meta)
         if isinstance(built.root, FailedTrace):
             return self.report("skipped")
+        if isinstance(built.root, StandIn | MissingModule) and self._target.intent != "explicit":
+            return self.report("skipped")  # nothing of it is the program's own; it may be no module either
         if reason := missing_dependency(built.root):
             return self.report("unchecked", reason=reason)
         if not is_traceable(built.root):

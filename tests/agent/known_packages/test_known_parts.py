@@ -158,3 +158,13 @@ def test_an_ml_configuration_keeps_types_and_refuses_keys_once_it_is_locked() ->
     with config.unlocked():
         config.new = 3
     assert config.to_dict()["new"] == 3
+
+
+def test_questions_about_types() -> None:
+    for package in ("mmcv", "mmcv.utils", "mmengine.utils"):
+        assert of(package, "is_tuple_of")((1, 2), int) is True
+        assert of(package, "is_tuple_of")([1, 2], int) is False
+        assert of(package, "is_list_of")([1, "2"], int) is False
+        assert of(package, "is_seq_of")([1, "2"], (int, str)) is True
+        assert of(package, "is_str")("x") is True
+    assert isinstance(of("mmcv", "is_tuple_of")((1, StandIn("x")), int), StandIn)

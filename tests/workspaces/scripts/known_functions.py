@@ -5,12 +5,16 @@
 # Head: traced
 # Configured: traced
 # Tall: failed control-flow
+# store: skipped
 # import: missing-package
 
 import torch
 from detectron2.config import configurable
+from hydra.core.config_store import ConfigStore
 from hydra.utils import get_class, get_method, instantiate
 from torch import nn
+
+store = ConfigStore()
 
 ACTIVATION = {"_target_": "torch.nn.LeakyReLU", "negative_slope": 0.2}
 LAYERS = {
