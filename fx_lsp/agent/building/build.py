@@ -56,6 +56,7 @@ def build_target(
     recipe may work on the CPU.
     """
     first: Exception | None = None
+    before = dict(namespace)
     for recipe in (target.recipe, *target.fallbacks):
         seed()
         try:
@@ -71,6 +72,10 @@ def build_target(
             if on_meta and not lacks_file(error.__cause__ or error):
                 raise
             first = first or error
+            # What the recipe has set up may hide a class of the file from the next recipe.
+            for name in namespace.keys() - before.keys():
+                del namespace[name]
+            namespace.update(before)
     assert first is not None
     raise first
 
