@@ -176,7 +176,8 @@ class _Rest:
     def __init__(self, pid: int, leads_group: bool) -> None:
         self._pid = pid
         self._leads_group = leads_group
-        self._used = self._processor_seconds()
+        self._used: float | None = None
+        """What was used until the first look: to look takes milliseconds, in which someone may wait for an answer."""
         self._pause = FIRST_REST
         self.deadline = time.monotonic() + self._pause
         """When, by ``time.monotonic``, to look next; the pauses become longer and longer."""
@@ -187,7 +188,9 @@ class _Rest:
             return False
         self._pause = min(2 * self._pause, LONGEST_REST)
         self.deadline = time.monotonic() + self._pause
-        return self._processor_seconds() - self._used > MOST_AT_REST
+        used = self._processor_seconds()
+        self._used = used if self._used is None else self._used
+        return used - self._used > MOST_AT_REST
 
     def _processor_seconds(self) -> float:
         """What all threads of the processes have used; 0 if the system does not tell."""

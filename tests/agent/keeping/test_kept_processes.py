@@ -321,6 +321,29 @@ async def test_cancelled_traces_leave_the_processes_as_they_are(
     await asyncio.wait_for(at_rest(shared[1]), 60)
 
 
+async def test_a_process_waits_for_the_next_attempt_while_the_last_one_goes_on(
+    bench: Bench, shared: tuple[Client, str]
+) -> None:
+    await bench.trace(anew=True)
+    await at_rest(shared[1])
+    before = processes(shared[1])
+    endless = MODEL.replace("return self", "len(x)\n        for _ in range(10**12): pass\n        return self")
+    stream = bench.client.stream(bench.model, "Net()", overlays={bench.model: endless})
+    first = await anext(stream)
+    assert isinstance(first, Report)
+    assert first.partial
+
+    async def until_one_more() -> None:
+        while len(processes(shared[1])) <= len(before):
+            await asyncio.sleep(0.05)
+
+    await asyncio.wait_for(until_one_more(), 60)
+    await stream.aclose()
+    assert (await bench.quick(bench.model, "len(x)", "int(x)"))[0]
+    await asyncio.wait_for(at_rest(shared[1]), 60)
+    assert len(processes(shared[1])) == len(before)
+
+
 async def test_a_body_that_exits_costs_only_its_trace(bench: Bench) -> None:
     await bench.trace(anew=True)
     for code in ("import os; os._exit(3)", "import os; os.abort()"):
@@ -437,8 +460,11 @@ async def test_only_the_files_edited_last_are_kept(bench: Bench) -> None:
 
 
 CASES = sorted(path.stem for path in HOSTILE.glob("*.py") if path.stem != "__init__")
-SOME = CASES if os.environ.get("FX_LSP_ALL_HOSTILE") else CASES[::5]
-"""All modules take minutes, and `tests/lsp/test_hostile.py` has all of them traced in processes that are not kept."""
+SOME = CASES if os.environ.get("FX_LSP_ALL_HOSTILE") else [case for case in CASES[::5] if case != "signals_blocked"]
+"""All modules take minutes, and `tests/lsp/test_hostile.py` has all of them traced in processes that are not kept.
+
+`signals_blocked` is left out because its import never ends, so no process of it is ever kept.
+"""
 
 FOR_STAGES = sorted((HOSTILE.parent / "hostile_stages").glob("*.py"))
 """Modules whose constructors try to harm a process that is kept after it has run them."""
