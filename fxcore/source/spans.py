@@ -134,7 +134,9 @@ def span_at(code: CodeType, lasti: int) -> SourceSpan | None:
     span = _marked_span(code, lasti)
     operand = operand_offset(code, lasti)
     narrower = None if operand is None else _marked_span(code, operand)
-    return narrower if narrower is not None and span is not None and _within(narrower, span) else span
+    if narrower is None or span is None:
+        return span
+    return narrower if _within(narrower, span) or _is_behind(narrower, span) else span
 
 
 def _marked_span(code: CodeType, lasti: int) -> SourceSpan | None:
@@ -149,6 +151,14 @@ def _marked_span(code: CodeType, lasti: int) -> SourceSpan | None:
 def _within(inner: SourceSpan, outer: SourceSpan) -> bool:
     starts = (outer.line, outer.col) <= (inner.line, inner.col)
     return starts and (inner.end_line, inner.end_col) <= (outer.end_line, outer.end_col)
+
+
+def _is_behind(one: SourceSpan, other: SourceSpan) -> bool:
+    """Whether ``one`` begins where ``other`` has ended.
+
+    In ``a is None or b``, Python 3.11 gives the jump that tests ``b`` the position of the comparison.
+    """
+    return (other.end_line, other.end_col) <= (one.line, one.col)
 
 
 def definition_span(code: CodeType) -> SourceSpan | None:

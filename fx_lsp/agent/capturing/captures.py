@@ -34,7 +34,7 @@ class Captured:
     state: Mapping[str, str] = field(default_factory=dict)
     """The paths of the parameters and buffers that placeholders of ``graph`` stand for, by the placeholders' names."""
     is_certain: bool = True
-    """Whether the failures are the capture's, whatever the weights are and even if the program rejects the input."""
+    """Whether this is the verdict whatever the weights are, for a failure even if the program rejects the input."""
 
 
 def why_not_checked() -> str | None:

@@ -10,7 +10,7 @@ import torch
 
 from fx_lsp.agent.capturing.break_places import failure_of
 from fx_lsp.agent.capturing.captures import Captured, step_of_forward
-from fx_lsp.agent.capturing.torch_internals import DATA_DEPENDENT
+from fx_lsp.agent.capturing.torch_internals import DATA_DEPENDENT, placing_conditions
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.traceback_steps import chain_of_error, is_outside_python
@@ -40,7 +40,8 @@ def capture_by_compile(root: Callable[..., Any], given: Input) -> Captured:
         return run
 
     try:
-        torch.compile(root, backend=backend, fullgraph=True)(*given.args, **given.kwargs)
+        with placing_conditions():
+            torch.compile(root, backend=backend, fullgraph=True)(*given.args, **given.kwargs)
     except _NeedsValues:
         pass
     except Exception as error:

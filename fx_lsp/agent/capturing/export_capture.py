@@ -13,6 +13,7 @@ from torch.export import Dim, ExportedProgram
 from fx_lsp.agent.capturing.captures import Captured, batch_size, step_of_forward
 from fx_lsp.agent.capturing.torch_internals import (
     DATA_DEPENDENT,
+    has_fake_constants,
     has_unknown_output,
     is_data_dependent_number,
     lacks_fake_kernel,
@@ -45,7 +46,9 @@ def capture_by_export(root: Callable[..., Any], given: Input) -> Captured:
     signature = program.graph_signature
     state = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     code = program.graph_module.print_readable(print_output=False)
-    return Captured(code=code, graph=program.graph_module, state=state)
+    return Captured(
+        code=code, graph=program.graph_module, state=state, is_certain=not has_fake_constants(program.constants)
+    )
 
 
 def limits_of_batch(root: Callable[..., Any], given: Input) -> tuple[Failure, ...] | None:

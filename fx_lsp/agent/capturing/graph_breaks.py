@@ -18,6 +18,7 @@ from fx_lsp.agent.capturing.torch_internals import (
     breaking_at_operators,
     is_in_operator,
     keeping_lines,
+    placing_conditions,
     resuming_in_loops,
     running_frames,
     text_and_frames,
@@ -49,7 +50,7 @@ def graph_breaks(
     block, and where it needs a number that depends on data, it assumes one and goes on.
     """
     found = _Breaks(tell, within)
-    with as_in_one_graph(), breaking_at_operators(), keeping_lines():
+    with as_in_one_graph(), breaking_at_operators(), keeping_lines(), placing_conditions():
         with resuming_in_loops():
             ended = found.run(build(), given)
             with answering(found.assume):

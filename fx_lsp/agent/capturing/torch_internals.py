@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import io
+import itertools
 import logging
 import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from traceback import FrameSummary
 from typing import Any
 
@@ -21,15 +24,19 @@ from torch._dynamo import utils as _dynamo_utils
 from torch._dynamo.exc import RecompileError, Unsupported, UserError
 from torch._dynamo.symbolic_convert import InstructionTranslatorBase
 from torch._guards import TracingContext
+from torch._library.utils import is_builtin
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
+    FakeTensor,
     FakeTensorMode,
     UnsupportedOperatorException,
     unset_fake_temporarily,
 )
 from torch.fx.experimental import symbolic_shapes
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 DATA_DEPENDENT = (GuardOnDataDependentSymNode, DataDependentOutputException, DynamicOutputShapeException)
 """What a program on fake tensors raises where it needs a value that only a run can tell."""
@@ -85,6 +92,56 @@ def lacks_fake_kernel(error: BaseException) -> bool:
     return isinstance(error, UnsupportedOperatorException) or any(text in str(error).lower() for text in _NO_KERNEL)
 
 
+@contextlib.contextmanager
+def checking_fake_kernels() -> Iterator[list[str]]:
+    """Within the block, yield the names of custom operators that return another size than their fake implementation."""
+    check = _FakeKernelCheck()
+    with check:
+        yield check.wrong
+
+
+class _FakeKernelCheck(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Calls each custom operator once more, on fake tensors."""
+
+    supports_higher_order_operators = True
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.wrong: list[str] = []
+        """The names of the operators for which the sizes or dtypes differ."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call an operator."""
+        kwargs = kwargs or {}
+        if not isinstance(func, torch._ops.OpOverload) or is_builtin(func):
+            return func(*args, **kwargs)
+        expected = _fake_result(func, args, kwargs)  # first, since the operator may change what it is given
+        result = func(*args, **kwargs)
+        pairs = zip(tree_leaves(result), expected, strict=False)
+        if not all(_has_size_of(real, fake) for real, fake in pairs):
+            self.wrong.append(str(func))
+        return result
+
+
+def _fake_result(func: Any, args: Any, kwargs: Any) -> list[Any]:
+    """What an operator returns for fake tensors; empty if it has no fake implementation, or if that fails."""
+    mode = fake_mode()
+    fake_args, fake_kwargs = tree_map_only(torch.Tensor, lambda tensor: as_fake(mode, tensor), (args, kwargs))
+    try:
+        with mode:
+            return tree_leaves(func(*fake_args, **fake_kwargs))
+    except Exception:
+        return []
+
+
+def _has_size_of(real: Any, fake: Any) -> bool:
+    if not isinstance(real, torch.Tensor) or not isinstance(fake, torch.Tensor):
+        return True
+    sizes = zip(real.shape, fake.shape, strict=False)
+    is_same = all(not isinstance(expected, int) or size == expected for size, expected in sizes)
+    return is_same and real.dim() == fake.dim() and real.dtype == fake.dtype
+
+
 def needs_data(function: Any) -> bool:
     """Whether a function of torch's hands the data of a tensor to code that isn't torch's, which a fake one lacks."""
     return function in (torch.Tensor.numpy, torch.Tensor.__array__, torch.Tensor.__format__, torch.Tensor.data_ptr)
@@ -95,6 +152,11 @@ def real_tensors() -> Iterator[None]:
     """Within the block, an export does not record what is called, and new tensors have data."""
     with unset_fake_temporarily(), torch.fx.experimental.proxy_tensor.disable_proxy_modes_tracing():
         yield
+
+
+def has_fake_constants(constants: Mapping[str, Any]) -> bool:
+    """Whether an export took a tensor without values for a constant: torch refuses it unless the weights are fake."""
+    return any(isinstance(value, FakeTensor) and name.startswith("lifted_tensor") for name, value in constants.items())
 
 
 def has_unknown_output(error: BaseException) -> bool:
@@ -244,6 +306,33 @@ def keeping_lines() -> Iterator[None]:
         yield
     finally:
         setattr(bytecode_transformation, name, original)
+
+
+@contextlib.contextmanager
+def placing_conditions() -> Iterator[None]:
+    """Within the block, ``torch.compile`` takes what decides a jump for the place of the jump.
+
+    The compiler gives the jump the position of the whole statement or, in ``a is None or b``, that of ``a is None``.
+    """
+    original = InstructionTranslatorBase.__init__
+
+    @functools.wraps(original)
+    def init(self: InstructionTranslatorBase, *args: Any, **kwargs: Any) -> None:
+        instructions = inspect.signature(original).bind(self, *args, **kwargs).arguments["instructions"]
+        for decides, jump in itertools.pairwise(instructions):
+            if _TESTS.match(jump.opname) and not _JUMPS.search(decides.opname) and decides.positions is not None:
+                jump.positions = decides.positions
+        original(self, *args, **kwargs)
+
+    InstructionTranslatorBase.__init__ = init  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        InstructionTranslatorBase.__init__ = original  # type: ignore[method-assign]
+
+
+_TESTS, _JUMPS = re.compile(r"POP_JUMP|JUMP_IF|TO_BOOL"), re.compile(r"JUMP|RETURN|NOP|COPY")
+"""Instructions that test the value before them, and those that don't yield one."""
 
 
 def refusing_to_recompile() -> contextlib.AbstractContextManager[None]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_flatten
 
 from fx_lsp.agent.messages import Capture, Report, Trace
 from fx_lsp.agent.proving.failure_matching import FoundFailures, place_of, span_of
@@ -38,51 +38,58 @@ def captured_failures(apart: ChildRunner, file: ImportedFile, request: Trace) ->
 def check_captured(capture: Capture, program: Program, runs: ProgramRuns, *, must_succeed: bool) -> None:
     """Raises `ProofEnded` if the captured program does not return what ``runs`` has recorded.
 
-    Only the first input is tried, since a capture holds for its sizes only. Buffers and gradients are not compared.
-    Unless the capture ``must_succeed``, a program that can't be captured is not compared: another failure is left.
+    Only inputs like the first are tried, since a capture holds for its sizes only. Buffers and gradients are not
+    compared. Unless the capture ``must_succeed``, a program that can't be captured is not compared: another failure is
+    left.
     """
-    expected = replace(runs.observations[0], buffers={}, gradients=None)
-    first = replace(runs, inputs=runs.inputs[:1], names=frozenset(), observations=(expected,))
+    _check_fake_kernels(program, runs)
+    alike = _with_sizes_of_first(runs)
+    given = alike.inputs[0]
     try:
-        captured = _captured(capture, program.built.root, first.inputs[0])
+        captured = _captured(capture, program.built.root, given)
     except Exception as error:
         if not must_succeed:
             return
-        raise ProofEnded("untried", f"given {first.inputs[0]}, the capture raises {describe(error)}") from None
-    check_outputs(captured, "the captured program", program.state, first, difference_in_graph)
+        raise ProofEnded("untried", f"given {given}, the capture raises {describe(error)}") from None
+    check_outputs(captured, "the captured program", program.state, alike, difference_in_graph)
     if isinstance(captured, torch.fx.GraphModule):
-        _check_sizes(captured, first.inputs[0])
-        _check_batch(program, first)
+        _check_batch(program, alike)
 
 
-class _OtherSize(Exception):
-    """A node of an exported program does not yield what the export took it to yield."""
+def _check_fake_kernels(program: Program, runs: ProgramRuns) -> None:
+    """Raises `ProofEnded` if an operator of the program returns other sizes than its fake implementation says.
+
+    This needs no capture, so it is also found out if another failure is left.
+    """
+    from fx_lsp.agent.capturing.torch_internals import checking_fake_kernels, silence
+
+    for given in runs.inputs:
+        ChildRunner.go_on()
+        with silence(), checking_fake_kernels() as wrong:
+            observe(program.built.root, given, program.state, frozenset(), gradients=False)
+        if wrong:
+            why = f"`{wrong[0]}` returns another size or dtype than its fake implementation"
+            raise ProofEnded("refuted", f"given {given}, {why}")
 
 
-class _SizeCheck(torch.fx.Interpreter):
-    """Runs an exported program, and compares the size and dtype of each value with what the export has computed."""
-
-    def run_node(self, n: torch.fx.Node) -> Any:
-        """The value of the node. Raises `_OtherSize`."""
-        value, expected = super().run_node(n), n.meta.get("val")
-        if isinstance(value, torch.Tensor) and isinstance(expected, torch.Tensor):
-            is_known = all(isinstance(size, int) for size in expected.shape)
-            if value.dtype != expected.dtype or (is_known and value.shape != expected.shape):
-                raise _OtherSize(n.name)
-        return value
+def _with_sizes_of_first(runs: ProgramRuns) -> ProgramRuns:
+    """Those of ``runs`` whose inputs are like the first, apart from the values in tensors."""
+    kept = [at for at, given in enumerate(runs.inputs) if _is_alike(given, runs.inputs[0])]
+    observations = (replace(runs.observations[at], buffers={}, gradients=None) for at in kept)
+    inputs = tuple(runs.inputs[at] for at in kept)
+    return replace(runs, inputs=inputs, names=frozenset(), observations=tuple(observations))
 
 
-def _check_sizes(program: torch.fx.GraphModule, given: Input) -> None:
-    """Raises `ProofEnded` if an operator of the program returns other sizes than its fake implementation says."""
-    values = tree_leaves((given.args, dict(given.kwargs)))
-    if len(values) != len(program.graph.find_nodes(op="placeholder")):
-        return
-    try:
-        _SizeCheck(program).run(*values, enable_io_processing=False)
-    except _OtherSize as found:
-        name = str(found).partition("\n")[0]  # the interpreter adds where that was
-        why = f"`{name}` does not have the size and dtype in the captured program that torch.export computed for it"
-        raise ProofEnded("refuted", f"given {given}, {why}") from None
+def _is_alike(one: Input, other: Input) -> bool:
+    """Whether a program that was captured for ``other`` can be called with ``one``."""
+    (values, spec), (others, other_spec) = (tree_flatten((each.args, dict(each.kwargs))) for each in (one, other))
+    return spec == other_spec and all(map(_has_same_type, values, others))
+
+
+def _has_same_type(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return (one.shape, one.stride(), one.dtype) == (other.shape, other.stride(), other.dtype)
+    return type(one) is type(other) and bool(one == other)
 
 
 def _check_batch(program: Program, first: ProgramRuns) -> None:

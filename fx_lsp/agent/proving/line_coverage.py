@@ -1,7 +1,8 @@
 """Records which code a program runs: if no input reaches an edit, nothing is proven about the edit.
 
 Statements are identified by their lines, and the two sides of a conditional expression by the instructions that are run
-(Python 3.11 and later record the position of each). No input is required to skip an ``if`` that has no ``else``.
+(Python 3.11 and later record the position of each). An ``if`` without an ``else`` has to be skipped only if a capture
+could not decide it.
 """
 
 from __future__ import annotations
@@ -19,9 +20,14 @@ from typing import Any
 from fx_lsp.agent.importing.workspace_importer import lines_of
 
 Seen = set[tuple[str, int, int]]
-"""The file, line and column (UTF-8 bytes, from 0) of instructions that were run; for a line, the column is `LINE`."""
+"""The file, line and column (UTF-8 bytes, from 0) of instructions that were run.
+
+For a line, the column is `LINE`; for a step from a line to another, it is what `_step_to` returns for the other."""
 
 LINE = -1
+
+_END = 0
+"""In a step, the line that stands for the end of the function."""
 
 Ends = tuple[tuple[int, int], tuple[int, int]]
 """Line and column where something begins, and where it ends."""
@@ -36,13 +42,28 @@ class Part:
     expression: Ends | None = None
     is_moved: bool = False
     """Whether the edit moves this part as it is, with the ``if`` that it belongs to: no input has to reach it."""
+    skipped: range | None = None
+    """Lines that should be skipped once after ``lines``, the head of an ``if``, in which ``expression`` was run."""
+
+    @property
+    def where(self) -> str:
+        """What an input has to reach."""
+        line = f"line {self.lines.start}"
+        if self.skipped is not None:
+            return f"what follows if the condition in {line} is false"
+        return line if self.expression is None else f"both sides of {line}"
 
     def is_in(self, seen: Seen) -> bool:
         """Whether this part was run."""
+        if self.skipped is not None:
+            around = {_step_to(line) for line in (*self.lines, *self.skipped)} | {LINE}
+            return any(
+                file == self.file and line in self.lines and to < 0 and to not in around for file, line, to in seen
+            )
         if self.expression is None:
             return any((self.file, line, LINE) in seen for line in self.lines)
         start, end = self.expression
-        return any(file == self.file and col != LINE and start <= (line, col) < end for file, line, col in seen)
+        return any(file == self.file and col > LINE and start <= (line, col) < end for file, line, col in seen)
 
 
 @contextlib.contextmanager
@@ -50,18 +71,37 @@ def recording_lines(parts: Collection[Part], seen: Seen) -> Iterator[None]:
     """Within the block, add to ``seen`` what is run in the files of ``parts``."""
     files = {part.file for part in parts}
     fine = {(part.file, line) for part in parts if part.expression for line in part.lines}
-
-    def in_function(frame: FrameType, event: str, argument: Any) -> Any:
-        code, line = frame.f_code, frame.f_lineno
-        if event == "line":
-            seen.add((code.co_filename, line, LINE))
-            frame.f_trace_opcodes = (code.co_filename, line) in fine
-        elif event == "opcode" and (place := _place(code, frame.f_lasti)):
-            seen.add((code.co_filename, *place))
-        return in_function
+    heads: dict[tuple[str, int], set[Ends | None]] = {}
+    for part in parts:
+        for line in part.lines if part.skipped else ():
+            heads.setdefault((part.file, line), set()).add(part.expression)
 
     def called(frame: FrameType, event: str, argument: Any) -> Any:
-        return in_function if frame.f_code.co_filename in files else None
+        return in_function(frame.f_code.co_filename) if frame.f_code.co_filename in files else None
+
+    def in_function(file: str) -> Any:
+        last = _END
+        run: set[tuple[int, int]] = set()  # what was run in the head of an `if`
+
+        def traced(frame: FrameType, event: str, argument: Any) -> Any:
+            nonlocal last
+            if event == "opcode":
+                if place := _place(frame.f_code, frame.f_lasti):
+                    seen.add((file, *place))
+                    run.add(place)
+                return traced
+            line = _END if event == "return" else frame.f_lineno
+            if event != "exception" and any(_is_within(run, ends) for ends in heads.get((file, last), ())):
+                seen.add((file, last, _step_to(line)))
+            if event == "line":
+                seen.add((file, line, LINE))
+                frame.f_trace_opcodes = (file, line) in fine
+                if (file, line) not in heads:
+                    run.clear()
+                last = line
+            return traced
+
+        return traced
 
     if parts:
         sys.settrace(called)
@@ -69,6 +109,16 @@ def recording_lines(parts: Collection[Part], seen: Seen) -> Iterator[None]:
         yield
     finally:
         sys.settrace(None)
+
+
+def _is_within(places: Collection[tuple[int, int]], ends: Ends | None) -> bool:
+    """Whether one of ``places`` is within an expression; if it is not known which, true."""
+    return ends is None or any(ends[0] <= place < ends[1] for place in places)
+
+
+def _step_to(line: int) -> int:
+    """What stands for a step to ``line`` where others have a column."""
+    return LINE - 1 - line
 
 
 @functools.cache
@@ -103,20 +153,36 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
 
 
 def parts_of_branch(file: str, text: str, line: int, col: int) -> list[Part]:
-    """The statements in both sides of the ``if`` whose condition has an expression that begins at ``line`` and ``col``.
+    """Both sides of the ``if`` whose condition has an expression that begins at ``line`` and ``col``: their statements.
 
-    An edit may move them as they are, so that their lines count as neither old nor new.
+    Without an ``else``, the other side is that the ``if`` is skipped because of this expression. An edit may move the
+    statements as they are, so that their lines count as neither old nor new.
     """
     parts: list[Part] = []
     for node in ast.walk(_parsed(text)):
-        if isinstance(node, ast.If) and any(_begins_at(inner, line, col) for inner in ast.walk(node.test)):
+        if isinstance(node, ast.If) and (failing := _beginning_at(node.test, line, col)):
             inner = [*_run_through(node.body), *_run_through(node.orelse)]
             parts += [Part(file, _head(part)) for part in inner if isinstance(part, ast.stmt) and _is_run(part)]
+            if inner and not node.orelse and node.body[0].lineno > node.lineno:
+                parts.append(Part(file, _head(node), _ends(failing), skipped=_lines_of(node.body)))
     return parts
 
 
-def _begins_at(node: ast.AST, line: int, col: int) -> bool:
-    return isinstance(node, ast.expr) and (node.lineno, node.col_offset) == (line, col)
+def _beginning_at(test: ast.expr, line: int, col: int) -> ast.expr | None:
+    """The innermost expression of ``test`` that begins at this place."""
+    found = [node for node in ast.walk(test) if isinstance(node, ast.expr)]
+    return next((node for node in reversed(found) if (node.lineno, node.col_offset) == (line, col)), None)
+
+
+def _ends(node: ast.expr) -> Ends | None:
+    """Where an expression begins and ends; None if the interpreter does not tell where its instructions are."""
+    if not hasattr(CodeType, "co_positions"):  # Python 3.10
+        return None
+    return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+
+
+def _lines_of(block: Sequence[ast.stmt]) -> range:
+    return range(block[0].lineno, (block[-1].end_lineno or block[-1].lineno) + 1)
 
 
 def _run_through(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
@@ -137,15 +203,12 @@ def _run_through(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 def _sides(file: str, nodes: Collection[ast.AST], new: str) -> Iterator[Part]:
     """Both sides of the conditional expressions among ``nodes`` that are not in ``new``."""
-    if not hasattr(CodeType, "co_positions"):  # Python 3.10
-        return
     kept = {ast.dump(node) for node in ast.walk(_parsed(new)) if isinstance(node, ast.IfExp)}
     for node in nodes:
         if isinstance(node, ast.IfExp) and ast.dump(node) not in kept:
             for side in (node.body, node.orelse):
-                last = side.end_lineno or side.lineno
-                ends = (side.lineno, side.col_offset), (last, side.end_col_offset or side.col_offset)
-                yield Part(file, range(side.lineno, last + 1), ends)
+                if ends := _ends(side):
+                    yield Part(file, range(ends[0][0], ends[1][0] + 1), ends)
 
 
 def _parsed(text: str) -> ast.Module:

@@ -235,8 +235,7 @@ class _EditProof:
         if isinstance(before.runs, ProofEnded):
             raise before.runs
         for part in before.runs.lacking:
-            where = f"line {part.lines.start}" if part.expression is None else f"both sides of line {part.lines.start}"
-            raise ProofEnded("untried", f"no input was found that reaches {where}", True)
+            raise ProofEnded("untried", f"no input was found that reaches {part.where}", True)
         recipe = request.target.recipe
         where = f", as a part of `{recipe.root.source}`" if recipe.is_host else ""
         proven = f"the edited code behaves the same on {len(before.runs.inputs)} inputs{where}"

@@ -213,7 +213,10 @@ class CaptureRun(TargetRun):
         seed()
         faked = self._fake(root)[1]
         with silence(), self._compiling():
-            return _capture_function(self._capture)(root, faked(given))
+            captured = _capture_function(self._capture)(root, faked(given))
+        if self._on_meta and not captured.failures and not captured.is_certain:
+            raise InconclusiveOnMeta
+        return captured
 
     def _compiling(self) -> AbstractContextManager[None]:
         from fx_lsp.agent.capturing.redirection import compiling
@@ -357,14 +360,20 @@ def _error_of_call(root: Callable[..., Any], given: Input) -> Exception | None:
     """
     from fx_lsp.agent.capturing.torch_internals import silence
 
-    try:
-        with torch.no_grad(), silence():
-            call(root, given)
-    except Exception as error:
-        if is_out_of_memory(error):
-            raise
-        return error
-    return None
+    found: Exception | None = None
+    for has_gradients in (False, True):
+        try:
+            with torch.set_grad_enabled(has_gradients), silence():
+                call(root, given)
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            found = error
+            if "does not require grad" in str(error):  # the program computes a gradient itself
+                continue
+            return error
+        return None
+    return found
 
 
 def _needs_values(error: Exception) -> bool:

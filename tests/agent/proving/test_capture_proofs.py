@@ -84,6 +84,28 @@ pytestmark = [
             "untried",
             "no input was found that reaches line",
         ),
+        (
+            "export",
+            "if (x - x).nan_to_num().sum() == 0:\n    x = x * 2\nreturn x + 1",
+            "x = x * 2\nreturn x + 1",
+            "untried",
+            "no input was found that reaches what follows if the condition in line",
+        ),
+        (
+            "export",
+            "if x.sum() > 0:\n    x = x * 2\nreturn x + 1",
+            "x = x * 2\nreturn x + 1",
+            "refuted",
+            "differs",
+        ),
+        (
+            "export",
+            "if x.sum() > 0:\n    x = x + 0\nreturn x * 2",
+            "other = 3 if torch.compiler.is_exporting() else 1\n"
+            "x = torch.where(x.sum() > 0, x + 0, x * other)\nreturn x * 2",
+            "refuted",
+            "differs in the captured program",
+        ),
     ],
 )
 async def test_the_captured_program_is_run_too(
@@ -121,13 +143,16 @@ def half(x: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("name", "size", "verdict"), [("right", "x[: len(x) // 2]", "proven"), ("wrong", "x", "refuted")]
 )
-async def test_a_fake_implementation_must_tell_the_size(client: Client, name: str, size: str, verdict: str) -> None:
-    operator = OPERATOR.replace("{name}", name)
+@pytest.mark.parametrize("further", ["", "if x.sum() > 0:\n    x = x + 0\n"])
+async def test_a_fake_implementation_must_tell_the_size(
+    client: Client, name: str, size: str, verdict: str, further: str
+) -> None:
+    operator = OPERATOR.replace("{name}", f"{name}_{len(further)}")
     fake = f"{operator}\n@half.register_fake\ndef _(x):\n    return torch.empty_like({size})\n"
-    body = "return half(x).sum() * 2"
+    body = f"y = half(x).sum() * 2\n{further}return x + y"
     file = client.write("net.py", program(body, before=operator))
     target = target_of(file, "Net()")
-    failures = (await client.trace(file, target, capture="export")).only.failures
+    failures = (await client.trace(file, target, capture="export")).only.failures[:1]
     edited = {file: program(body, before=fake)}
     request = Prove(file, target, target, failures, {}, edited, (str(client.root),), PATIENT, capture="export")
     proof = await client.agent.prove(request)
