@@ -16,7 +16,7 @@ _CLASS = re.compile(r"<class '([^']+)'>")
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """One fix if the class is a dataclass, or keeps its arguments under their names, and the file knows its name."""
+    """One fix if the class is a dataclass, or keeps what it knows in attributes, and the file knows its name."""
     span = failure.chain[-1].span if failure.chain else None
     source = source_of(span.file, read) if span else None
     found = _CLASS.search(failure.error)
@@ -33,11 +33,38 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
         values = ", ".join(f"value.{attribute}" for attribute in attributes)
         how = f"{torch.name}.utils._pytree.register_pytree_node"
         call = f"{how}(\n    {name},\n    lambda value: ([{values}], None),\n    lambda values, _: {name}(*values),\n)"
+    elif _keeps_all_in_attributes(source, definition):
+        how = f"{torch.name}.utils._pytree.register_pytree_node"
+        make = source.unused(f"make_{name.lower()}")
+        call = _MAKE.format(make=make, name=name, how=how)
     else:
         return
     change = _added(source, definition, call, span)
     if change is not None:
         yield Fix(f"Register {name} with {how}", (*torch.changes, change))
+
+
+_MAKE = """\
+def {make}(values, names):
+    made = {name}.__new__({name})
+    vars(made).update(zip(names, values))
+    return made
+
+
+{how}({name}, lambda value: (list(vars(value).values()), list(vars(value))), {make})"""
+"""Registers a class whose objects are nothing but their attributes."""
+
+
+def _keeps_all_in_attributes(source: Source, definition: ast.ClassDef) -> bool:
+    """Whether all that an object of the class knows is in its attributes: it has no slots, and no unknown base."""
+    known = {item.name: item for item in source.tree.body if isinstance(item, ast.ClassDef)}
+    bases = [base for base in map(ast.unparse, definition.bases) if base != "object"]
+    methods = {item.name for item in definition.body if isinstance(item, Function)}
+    is_special = bool(definition.keywords) or not methods.isdisjoint({"__new__", "__setattr__"})
+    has_slots = any(isinstance(node, ast.Name) and node.id == "__slots__" for node in ast.walk(definition))
+    return not (is_special or has_slots) and all(
+        base in known and _keeps_all_in_attributes(source, known[base]) for base in bases
+    )
 
 
 def _added(source: Source, definition: ast.ClassDef | None, call: str, span: Span) -> TextChange | None:

@@ -1,4 +1,4 @@
-"""Leave out what only prints, logs or shows progress while ``torch.compile`` or ``torch.export`` captures."""
+"""Leave out what only prints, logs, saves, takes the time or shows progress while a program is captured."""
 
 from __future__ import annotations
 
@@ -6,14 +6,34 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.edited_source import Source, editable
 from fx_lsp.fixes.editing.import_edits import imported
 
-_LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
+_LEVELS = frozenset(
+    {"debug", "info", "warning", "warn", "error", "critical", "exception", "log"}
+    | {"debug_once", "info_once", "warning_once", "warn_once"}
+)
 """The methods of a logger that write, and ``warnings.warn``."""
+
+_WRITERS = frozenset({"add_figure", "add_histogram", "add_image", "add_images", "add_scalar", "add_scalars"})
+"""Methods by which a TensorBoard writer stores what is to be shown."""
+
+_FUNCTIONS = frozenset(
+    {"numpy.save", "numpy.savez", "pprint.pprint", "pprint.pp", "sys.stdout.write", "sys.stdout.flush", "torch.save"}
+    | {"tqdm.tqdm.write", "tqdm.auto.tqdm.write", "torchvision.utils.save_image", "wandb.log"}
+)
+"""Other functions that only tell or store something."""
+
+_CLOCKS = frozenset(
+    f"time.{name}{unit}"
+    for name in ("monotonic", "perf_counter", "process_time", "thread_time", "time")
+    for unit in ("", "_ns")
+)
+"""Functions that tell the time, which passes differently in a captured program."""
 
 _OF_COMPILE = ("graph-break", "compile-error")
 """The kinds of the failures of ``torch.compile``; the others are those of ``torch.export``."""
@@ -25,31 +45,56 @@ _PROGRESS = re.compile(r"tqdm(\.(auto|std|notebook))?\.(tqdm|trange)|rich\.progr
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """One fix if the innermost editable expression shows the progress of a loop, or is in a statement that does nothing
-    but print or log, or in the condition of an ``if`` with only such statements.
+    """One fix if the innermost editable expression shows the progress of a loop, takes the time, is in a statement that
+    does nothing but print or log, or in an ``if`` with only such statements.
 
     The graph may break further in, in the library that logs.
     """
     for source, node in itertools.islice(editable(failure.chain, read), 1):
         torch, doing = imported(source, "torch"), "compiling" if failure.kind in _OF_COMPILE else "exporting"
-        for function, change in _changes(source, node, f"{torch.name}.compiler.is_compiling()"):
-            yield Fix(f"Leave `{function}` out while {doing}", (*torch.changes, change))
+        for function, changes in _changes(source, node, f"{torch.name}.compiler.is_compiling()"):
+            yield Fix(f"Leave `{function}` out while {doing}", (*torch.changes, *changes))
 
 
-def _changes(source: Source, node: ast.expr, is_compiling: str) -> Iterator[tuple[str, TextChange]]:
-    """At most one function that is left out, and the change; ``is_compiling`` is the condition."""
+def _changes(source: Source, node: ast.expr, is_compiling: str) -> Iterator[tuple[str, list[TextChange]]]:
+    """At most one function that is left out, and the changes; ``is_compiling`` is the condition."""
     match node, source.statement(node):
         case ast.Call() as shown, _ if items := _without_progress(source, shown):
             choice = f"{items} if {is_compiling} else {source.slice(shown)}"
-            yield ast.unparse(shown.func), source.with_operation(shown, choice)
-        case _, ast.If(test=test, body=body, orelse=[]) if source.contains(test, node) and (logs := _logs(body)):
-            text = source.slice(test)
-            is_loose = isinstance(test, (ast.IfExp, ast.Lambda, ast.NamedExpr, ast.BoolOp)) and not _is_and(test)
-            yield logs, source.replaced(test, f"not {is_compiling} and {f'({text})' if is_loose else text}")
-        case _, ast.Expr(value=ast.Call(func=log)) as statement if _is_log(log) and _is_alone(source, statement):
+            yield ast.unparse(shown.func), [source.with_operation(shown, choice)]
+        case ast.Call() as clock, _ if _is_clock(clock, source):
+            zero = "0" if ast.unparse(clock.func).endswith("_ns") else "0.0"
+            same = [one for one in ast.walk(source.function(node) or clock) if _is_clock(one, source)]
+            text = f"{zero} if {is_compiling} else {source.slice(clock)}"
+            yield ast.unparse(clock.func), [source.with_operation(one, text) for one in same if _is_like(one, clock)]
+        case _, ast.If(test=test, body=body, orelse=[]) if source.contains(test, node) and (
+            logs := _logs(source, body)
+        ):
+            yield logs, [only_if(source, test, is_compiling)]
+        case _, ast.Expr(value=ast.Call(func=log)) as statement if is_log(log, source) and _is_alone(source, statement):
             is_one_line = statement.lineno == statement.end_lineno  # in a string, other white space would change it
             space = f"\n{source.indent(statement)}    " if is_one_line else " "
-            yield ast.unparse(log), source.before(statement, f"if not {is_compiling}:{space}")
+            yield ast.unparse(log), [source.before(statement, f"if not {is_compiling}:{space}")]
+        case _, ast.Assign() as statement:
+            around = source.parent(statement)
+            if isinstance(around, ast.If) and not around.orelse and (logs := _logs(source, around.body)):
+                yield logs, [only_if(source, around.test, is_compiling)]
+
+
+def only_if(source: Source, test: ast.expr, is_compiling: str) -> TextChange:
+    """The change by which a condition does not hold while the program is captured."""
+    text = source.slice(test)
+    is_loose = isinstance(test, (ast.IfExp, ast.Lambda, ast.NamedExpr, ast.BoolOp)) and not _is_and(test)
+    return source.replaced(test, f"not {is_compiling} and {f'({text})' if is_loose else text}")
+
+
+def _is_clock(node: ast.AST, source: Source) -> TypeGuard[ast.Call]:
+    """Whether ``node`` asks for the time."""
+    return isinstance(node, ast.Call) and not node.args and source.names.qualified(node.func) in _CLOCKS
+
+
+def _is_like(one: ast.Call, other: ast.Call) -> bool:
+    return ast.dump(one) == ast.dump(other)
 
 
 def _without_progress(source: Source, call: ast.Call) -> str:
@@ -66,11 +111,32 @@ def _without_progress(source: Source, call: ast.Call) -> str:
     return source.operand(call.args[0])
 
 
-def _logs(body: list[ast.stmt]) -> str:
-    """The first function that ``body`` calls, if it does nothing but print or log; else empty."""
+def _logs(source: Source, body: list[ast.stmt]) -> str:
+    """The first function that ``body`` calls, if it does nothing but print or log; else empty.
+
+    It may also make up the text, and remember in a flag that nothing else reads that it has told it.
+    """
     calls = [one.value for one in body if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)]
-    are_logs = len(calls) == len(body) and all(_is_log(call.func) for call in calls)
-    return ast.unparse(calls[0].func) if are_logs else ""
+    others = [one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))]
+    are_logs = bool(calls) and all(is_log(call.func, source) for call in calls)
+    is_own = are_logs and all(_is_only_for(source, one, source.parent(body[0])) for one in others)
+    return ast.unparse(calls[0].func) if is_own else ""
+
+
+def _is_only_for(source: Source, statement: ast.stmt, branch: ast.AST) -> bool:
+    """Whether a statement of ``branch`` sets a name that only ``branch`` uses, or an attribute that only it reads."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            within = [*ast.walk(source.function(statement) or source.tree)]
+            uses = [node for node in within if isinstance(node, ast.Name) and node.id == name]
+            is_given = any(isinstance(node, ast.arg) and node.arg == name for node in within)
+            return not is_given and all(source.contains(branch, node) for node in uses)
+        case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Constant()):
+            attributes = [
+                node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute) and node.attr == name
+            ]
+            return all(source.contains(branch, node) for node in attributes if isinstance(node.ctx, ast.Load))
+    return False
 
 
 def _is_and(test: ast.expr) -> bool:
@@ -84,12 +150,17 @@ def _is_alone(source: Source, statement: ast.stmt) -> bool:
     return beside == [statement] and not source.indent(statement).strip()
 
 
-def _is_log(function: ast.expr) -> bool:
+def is_log(function: ast.expr, source: Source | None = None) -> bool:
+    """Whether a function only prints, logs or saves something; ``source`` tells what its name refers to."""
+    if source is not None and source.names.qualified(function) in _FUNCTIONS:
+        return True
     match function:
-        case ast.Name(id="print"):
+        case ast.Name(id="print" | "rank_zero_debug" | "rank_zero_info" | "rank_zero_warn"):
             return True
         case ast.Attribute(value=ast.Call(func=ast.Attribute(attr="getLogger")), attr=method):
             return method in _LEVELS
+        case ast.Attribute(attr=method) if method in _WRITERS:
+            return True
         case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method):
             return method in _LEVELS and name.strip("_").lower() in _LOGGERS
     return False

@@ -24,8 +24,12 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
                 return
             operand = source.operand(_tensor(value))
             yield Fix("Read the number with .item()", (source.replaced(node, f"{operand}.item()"),))
-            tensor = f"{operand}.long()" if name == "int" else operand
+            tensor = operand + _SAME_VALUE[name]
             yield Fix(f"Compute with the tensor instead of {name}", (source.replaced(node, tensor),))
+
+
+_SAME_VALUE = {"int": ".long()", "float": ".detach()", "bool": ""}
+"""What makes of a tensor one that is like the number: no gradient flows through it."""
 
 
 def _tensor(value: ast.expr) -> ast.expr:

@@ -11,14 +11,16 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fx_lsp.agent.messages import Failure
 from fx_lsp.documents.name_resolution import free_names
 from fx_lsp.documents.scopes import Function, bound_names
-from fx_lsp.fixes.editing import Fix, TextChange
+from fx_lsp.fixes.editing import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.conditions import Conditions
 from fx_lsp.fixes.editing.data_flow import Flow, leaves
-from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression, tuple_text
+from fx_lsp.fixes.editing.edited_source import Source, editable, tuple_text
 from fx_lsp.fixes.editing.expression_values import Values
 from fx_lsp.fixes.editing.import_edits import imported
+from fx_lsp.fixes.tensor_conditions import with_tensors
 
 _NOT_TO_MOVE = (
     *(ast.Await, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal, ast.Delete, ast.Break, ast.Continue, ast.Raise),
@@ -26,9 +28,16 @@ _NOT_TO_MOVE = (
 )
 
 
-@for_failing_expression
-def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix if the failing expression is (a part of) the condition of a branch whose sides only compute values."""
+def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
+    """One fix if the failing expression is (a part of) the condition of a branch whose sides only compute values.
+
+    A number that was read from a tensor becomes the tensor again.
+    """
+    for source, node in editable(failure.chain[-1:], read):
+        yield from with_tensors(source, node, failure, _fixes)
+
+
+def _fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     torch = imported(source, "torch")
     change = _change(source, node, torch.name)
     if change is not None:

@@ -9,19 +9,30 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from fx_lsp.fixes.editing import Fix, TextChange
+from fx_lsp.agent.messages import Failure
+from fx_lsp.fixes.editing import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.conditions import Conditions
-from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression
+from fx_lsp.fixes.editing.edited_source import Source, editable
 from fx_lsp.fixes.editing.expression_values import Values
 from fx_lsp.fixes.editing.import_edits import imported
+from fx_lsp.fixes.tensor_conditions import decides_by_tensor, with_tensors
 
 
-@for_failing_expression
-def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix if the failing expression decides between two values, two assignments or two returns."""
+def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
+    """One fix if the failing expression decides between two values, two assignments or two returns.
+
+    A number that was read from a tensor becomes the tensor again.
+    """
+    is_tensor = decides_by_tensor(failure)
+    for source, node in editable(failure.chain[-1:], read):
+        yield from with_tensors(source, node, failure, partial(_fixes, is_tensor))
+
+
+def _fixes(is_tensor: bool | None, source: Source, node: ast.expr) -> Iterator[Fix]:
     torch = imported(source, "torch")
-    chooser = _Chooser(source, torch.name)
+    chooser = _Chooser(source, torch.name, is_tensor)
     change = _change(source, chooser, node)
     if change is not None:
         yield Fix(f"Choose with {chooser.function(node)}", (*torch.changes, change))
@@ -88,10 +99,13 @@ class _Chooser:
 
     source: Source
     torch: str
+    is_tensor: bool | None = None
+    """Whether conditions are tensors; None if only their texts can tell."""
 
     def function(self, test: ast.expr) -> str:
         """The torch function that chooses depending on ``test``."""
-        return f"{self.torch}.where" if Values(self.source).reads_elements(test) else f"{self.torch}.sym_ite"
+        is_tensor = Values(self.source).reads_elements(test) if self.is_tensor is None else self.is_tensor
+        return f"{self.torch}.where" if is_tensor else f"{self.torch}.sym_ite"
 
     def choice(self, test: ast.expr, one: ast.expr, other: ast.expr | str) -> str | None:
         """``one if test else other`` as a call; None if computing both values is not safe."""

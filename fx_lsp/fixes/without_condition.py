@@ -1,7 +1,7 @@
 """Do without a condition that only saves work, such as a loop's ``if len(rows) == 0: continue``.
 
-The program has to do the same if what the condition leaves out is done after all, for example for an empty tensor.
-Whether it does, the text can't tell: only a proof can.
+The program has to do the same if what the condition leaves out is done after all, for example for an empty tensor, or
+with a mask that hides nothing instead of None. Whether it does, the text can't tell: only a proof can.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from fx_lsp.fixes.editing import Fix, TextChange
 from fx_lsp.fixes.editing.branch_sides import is_plain, lines_of
 from fx_lsp.fixes.editing.data_flow import leaves
 from fx_lsp.fixes.editing.edited_source import Source, first_line, for_failing_expression
+from fx_lsp.fixes.skip_while_compiling import is_log
 
 _MORE = (ast.NamedExpr, ast.BoolOp, ast.IfExp)
 """Parts of a condition that may do more than ask whether there is work to do."""
@@ -24,19 +25,101 @@ _COUNTS = frozenset({"dim", "len", "ndim", "nelement", "numel", "shape", "size"}
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix if the failing expression is (a part of) the condition of an ``if`` without an ``else``.
+    """One fix if the failing expression is (a part of) the condition of an ``if`` without an ``else``, or of a choice
+    between a value and None.
 
-    If its body returns or continues with the next turn of a loop, the fix removes it; otherwise, only its condition.
+    If its body returns, continues with the next turn of a loop or only assigns None, the fix removes it; otherwise,
+    only its condition or, of ``a and b``, the part that fails.
     """
+    for outer in source.around(node):
+        if isinstance(outer, ast.IfExp) and source.contains(outer.test, node):
+            yield from _without_choice(source, outer)
+            return
     statement = source.statement(node)
+    if isinstance(statement, ast.Assign):
+        yield from _without_shortcuts_by(source, statement)
     if not isinstance(statement, ast.If) or not source.contains(statement.test, node) or statement.orelse:
         return
-    if not is_plain(source, statement) or not _may_only_save_work(statement.test):
+    if not is_plain(source, statement) or any(map(_has_other_effects, statement.body)):
         return
-    is_shortcut = leaves(statement.body)
-    change = _without(source, statement) if is_shortcut else _always(source, statement)
+    match statement.test:
+        case ast.BoolOp(op=ast.And(), values=parts) if not leaves(statement.body):
+            yield from _without_part(source, statement.test, parts, node)
+        case test if _may_only_save_work(test):
+            yield from _without_all(source, statement)
+
+
+def _without_all(source: Source, statement: ast.If) -> Iterator[Fix]:
+    if leaves(statement.body):
+        change, title = _instead_of_none(source, statement), "Always run the body of this `if`"
+        if change is None:
+            change, title = _without(source, statement), "Remove the shortcut"
+    elif all(_assigns_none(item) for item in statement.body):
+        change, title = _without(source, statement), "Do without None"
+    else:
+        change, title = _always(source, statement), "Always run the body of this `if`"
     if change is not None:
-        yield Fix("Remove the shortcut" if is_shortcut else "Always run the body of this `if`", (change,))
+        yield Fix(title, (change,))
+
+
+def _without_part(source: Source, test: ast.BoolOp, parts: list[ast.expr], node: ast.expr) -> Iterator[Fix]:
+    """A fix that leaves the parts of ``a and b`` that don't fail."""
+    failing = [part for part in parts if source.contains(part, node)]
+    kept = [part for part in parts if part not in failing]
+    if all(map(_may_only_save_work, failing)) and kept:
+        text = " and ".join(source.slice(part) for part in kept)
+        title = f"Leave out `{source.slice(failing[0])}`, which may only save work"
+        if "\n" not in title:
+            yield Fix(title, (source.replaced(test, text),))
+
+
+def _without_shortcuts_by(source: Source, assignment: ast.Assign) -> Iterator[Fix]:
+    """A fix that removes what ``assignment`` computes, if only the conditions of shortcuts need it."""
+    match assignment.targets, source.function(assignment):
+        case [ast.Name(id=name)], ast.FunctionDef() as function:
+            uses = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
+        case _:
+            return
+    reads = [use for use in uses if isinstance(use.ctx, ast.Load)]
+    changes = []
+    for use in reads:
+        shortcut = source.statement(use)
+        if not isinstance(shortcut, ast.If) or not source.contains(shortcut.test, use) or shortcut.orelse:
+            return
+        is_removable = leaves(shortcut.body) and is_plain(source, shortcut) and _may_only_save_work(shortcut.test)
+        change = _without(source, shortcut) if is_removable else None
+        if change is None or any(map(_has_other_effects, shortcut.body)):
+            return
+        changes.append(change)
+    change = _without(source, assignment)
+    if changes and len(uses) == len(reads) + 1 and change is not None:
+        yield Fix("Remove the shortcut and what decides it", (change, *dict.fromkeys(changes)))
+
+
+def _without_choice(source: Source, choice: ast.IfExp) -> Iterator[Fix]:
+    """A fix for ``None if nothing_to_do else value``."""
+    values = [side for side in (choice.body, choice.orelse) if not _is_none(side)]
+    if len(values) == 1 and _may_only_save_work(choice.test):
+        yield Fix("Do without None", (source.with_operation(choice, source.slice(values[0])),))
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _assigns_none(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign) and _is_none(statement.value)
+
+
+def _has_other_effects(statement: ast.stmt) -> bool:
+    """Whether a statement does something that a proof does not compare: it prints, logs or sets an attribute."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Expr(value=ast.Call(func=function)) if is_log(function):
+                return True
+            case ast.Attribute(ctx=ast.Store()) | ast.Global() | ast.Nonlocal():
+                return True
+    return False
 
 
 def _may_only_save_work(condition: ast.expr) -> bool:
@@ -63,14 +146,25 @@ def _is_number_but_zero(node: ast.expr) -> bool:
     return bool(numbers) and len(numbers) == len(parts) and numbers != [0]
 
 
-def _without(source: Source, shortcut: ast.If) -> TextChange | None:
-    """The change that removes a shortcut but keeps its comments.
+def _instead_of_none(source: Source, statement: ast.If) -> TextChange | None:
+    """The change that leaves ``return value`` of ``if needed: return value``, if ``return None`` follows."""
+    block = source.block(statement)
+    match statement.body, block[block.index(statement) + 1 :]:
+        case [ast.Return(value=ast.expr() as value)], [ast.Return(value=other) as last]:
+            if not _is_none(value) and (other is None or _is_none(other)):
+                return source.replaced(statement, f"return {source.slice(value)}", to=last)
+    return None
 
-    None if nothing follows it, or if its body does not end in ``return`` or ``continue``.
+
+def _without(source: Source, shortcut: ast.If | ast.Assign) -> TextChange | None:
+    """The change that removes a statement but keeps its comments.
+
+    None if nothing follows it, or if the body of an ``if`` ends in ``raise`` or ``break``.
     """
     block = source.block(shortcut)
     following = block[block.index(shortcut) + 1 :]
-    if not following or not isinstance(shortcut.body[-1], (ast.Continue, ast.Return)):
+    last = shortcut.body[-1] if isinstance(shortcut, ast.If) else shortcut
+    if not following or not isinstance(last, (ast.Continue, ast.Return, ast.Assign)):
         return None
     start, end = source.offsets(shortcut)[0], source.lines.offset_of_python(first_line(following[0]), 0)
     indent = source.indent(shortcut)

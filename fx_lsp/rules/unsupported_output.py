@@ -11,7 +11,7 @@ these. Any other class has to be registered, so that torch knows which tensors a
 
 - Return a tuple or a dict. Callers then get another type, so fx-lsp doesn't call this edit proven.
 - Or register a dataclass with `torch.export.register_dataclass`, any other class with
-  `torch.utils._pytree.register_pytree_node`.
+  `torch.utils._pytree.register_pytree_node`, by its arguments or by its attributes.
 - If a library's class is in the output, such as the cache of a language model: have the model not return it, e.g. with
   `use_cache=False`.""",
     bad="""\

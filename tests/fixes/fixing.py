@@ -184,6 +184,19 @@ def edited_body(
     return dedent(applied(text, offered[0].changes).removeprefix(head)) if offered else None
 
 
+def offered(fixes: Callable[..., Any], body: str, part: str) -> dict[str, str]:
+    """What becomes of the body of a function by each fix for a capture's failure at the first ``part`` in it.
+
+    By the titles of the fixes.
+    """
+    head = "import torch\n\ndef f(x, mask):\n"
+    text = f"{head}{indent(body, '    ')}\n"
+    line, start = next((number, row.index(part)) for number, row in enumerate(text.split("\n"), 1) if part in row)
+    failure = Failure("data-dependent-guard", "", (Step("f", Span("f.py", line, start, line, start + len(part))),))
+    found = list(fixes(failure, {"f.py": text}.get))
+    return {fix.title: dedent(applied(text, fix.changes).removeprefix(head)).rstrip() for fix in found}
+
+
 def refuse(folder: Path, fixes: Callable[..., Any], source: str) -> None:
     """That nothing is offered for the failure of ``source``."""
     assert Program(folder, source).fixes(fixes) == []

@@ -2,6 +2,7 @@
 
 import ast
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -9,12 +10,14 @@ import torch
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes import (
+    allow_rnn,
     fake_kernel,
     math_functions,
     register_output,
     tensor_index,
     tensor_item,
     tuple_output,
+    without_leaf,
     without_numpy,
 )
 from fx_lsp.fixes.editing.text_edits import applied
@@ -65,8 +68,24 @@ def test_a_class_is_registered(text: str, added: str) -> None:
 @pytest.mark.parametrize(
     "body", ["self.a = a", "self.a, self.b = a, b * 2", "self.a = a; self.b = b; a.add_(1)", "super().__init__(a, b)"]
 )
-def test_a_class_that_does_not_just_keep_its_arguments_is_not_registered(body: str) -> None:
-    text = CLASS.format(body)
+def test_a_class_that_computes_what_it_keeps_is_registered_by_its_attributes(body: str) -> None:
+    (new,) = fixed(register_output, CLASS.format(body), "return", "RuntimeError: Found <class 'net.Out'> in output")
+    program: dict[str, Any] = {}
+    exec(new, program)
+    out = program["Out"].__new__(program["Out"])
+    out.mean, out.size = torch.ones(2), 3
+    leaves, spec = torch.utils._pytree.tree_flatten(out)
+    assert [type(leaf) for leaf in leaves] == [torch.Tensor, int]
+    again = torch.utils._pytree.tree_unflatten(leaves, spec)
+    assert (type(again), vars(again)) == (program["Out"], vars(out))
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["class Out(dict):", "class Out(Unknown):", "class Out(metaclass=Kind):", "class Out:\n    __slots__ = ('a',)"],
+)
+def test_a_class_that_may_know_more_than_its_attributes_is_not_registered(head: str) -> None:
+    text = CLASS.format("self.a = a").replace("class Out:", head)
     assert fixed(register_output, text, "return", "RuntimeError: Found <class 'net.Out'> in output") == []
 
 
@@ -105,7 +124,7 @@ def test_numpy_is_left_out(expression: str, new: str) -> None:
     ("expression", "new"),
     [
         ("int(x.sum())", ["x.sum().item()", "x.sum().long()"]),
-        ("float(x)", ["x.item()", "x"]),
+        ("float(x)", ["x.item()", "x.detach()"]),
         ("bool(x > 0)", ["(x > 0).item()", "(x > 0)"]),
         ("int(x.sum().item())", ["x.sum().item()", "x.sum().long()"]),
         ("int(*x)", []),
@@ -195,3 +214,41 @@ def test_a_tensor_without_dimensions_is_indexed_alike() -> None:
     assert torch.equal(x[:, i], x[:, i[None]][:, 0])
     assert torch.equal(x[..., i, :], x[..., i[None], :][..., 0, :])
     assert torch.equal(x[None, i], x[None, i[None]][:, 0])
+
+
+def test_the_array_is_a_tensor_under_its_name_too() -> None:
+    text = (
+        "import numpy as np\nimport torch\n\ndef f(x):\n    a = x.numpy()\n    b = np.clip(a - a.min(), 0, 1)\n"
+        "    c = b.astype(np.float32).copy()\n    return torch.from_numpy(np.sqrt(c))\n"
+    )
+    new = (
+        "import numpy as np\nimport torch\n\ndef f(x):\n    a = x\n    b = torch.clamp(a - a.min(), 0, 1)\n"
+        "    c = b.to(torch.float32).clone()\n    return (torch.sqrt(c))\n"
+    )
+    assert fixed(without_numpy, text, "x.numpy()") == [new]
+
+
+def test_rnns_are_allowed_if_torch_says_how() -> None:
+    text = "import torch\n\n\ndef f(x):\n    return x(x)\n"
+    new = "import torch\n\ntorch._dynamo.config.allow_rnn = True\n\n\ndef f(x):\n    return x(x)\n"
+    assert fixed(allow_rnn, text, "x(x)", "Hint: Set torch._dynamo.config.allow_rnn=True to enable") == [new]
+    assert fixed(allow_rnn, text, "x(x)", "Attempted to call function marked as skipped") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "part", "new"),
+    [
+        ("h = torch.zeros(3).to(x).requires_grad_()", "", "h = torch.zeros(3).to(x)"),
+        ("h = Variable(torch.zeros(3), requires_grad=True)", "", "h = torch.zeros(3)"),
+        ("h = x.new_zeros(3).requires_grad_()", "", "h = x.new_zeros(3)"),
+        ("x.requires_grad = False", "x.requires_grad", "x = x.detach()"),
+        ("h = x.requires_grad_()", "", None),
+        ("h = Variable(x, requires_grad=True)", "", None),
+        ("x.requires_grad = True", "x.requires_grad", None),
+        ("h = torch.zeros(3).requires_grad_(); torch.autograd.grad(x, h)", "torch.zeros(3).requires_grad_()", None),
+    ],
+)
+def test_a_new_tensor_needs_no_gradient(old: str, part: str, new: str | None) -> None:
+    text = f"import torch\nfrom torch.autograd import Variable\n\ndef f(x):\n    {old}\n"
+    found = fixed(without_leaf, text, part or old.partition(" = ")[2])
+    assert found == ([text.replace(old, new)] if new else [])

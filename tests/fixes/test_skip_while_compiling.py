@@ -25,6 +25,11 @@ def fixed(body: str) -> str | None:
             "logging.getLogger('net').warning(x)",
             "if not torch.compiler.is_compiling():\n    logging.getLogger('net').warning(x)\n",
         ),
+        (
+            "writer.add_scalar('sum', x.sum().item())",
+            "if not torch.compiler.is_compiling():\n    writer.add_scalar('sum', x.sum().item())\n",
+        ),
+        ("torch.save(x, 'x.pt')", "if not torch.compiler.is_compiling():\n    torch.save(x, 'x.pt')\n"),
         ("y = print(x)", None),
         ("self.log('loss', x)", None),
     ],
@@ -51,12 +56,35 @@ def test_no_other_statement_is_left_out(body: str) -> None:
             "if x.any() or x.all():\n    print(1)",
             "if not torch.compiler.is_compiling() and (x.any() or x.all()):\n    print(1)\n",
         ),
+        (
+            "if x.any():\n    text = f'{x}'\n    print(text)\n    self.told = True",
+            "if not torch.compiler.is_compiling() and x.any():\n    text = f'{x}'\n    print(text)\n"
+            "    self.told = True\n",
+        ),
+        ("text = ''\nif x.any():\n    text = f'{x}'\n    print(text)", None),
+        ("if x.any():\n    print(1)\n    self.told = True\ny = self.told", None),
         ("if x.any():\n    print(1)\n    x = -x", None),
         ("if x.any():\n    print(1)\nelse:\n    print(2)", None),
         ("if x.any():\n    pass", None),
     ],
 )
 def test_a_branch_that_only_prints_or_logs_is_not_decided(body: str, new: str | None) -> None:
+    assert fixed(body) == new
+
+
+def test_both_calls_of_a_clock_are_left_out() -> None:
+    body = "began = time.perf_counter()\nx = x + 1\nself.took = time.perf_counter() - began"
+    new = (
+        "began = 0.0 if torch.compiler.is_compiling() else time.perf_counter()\nx = x + 1\n"
+        "self.took = (0.0 if torch.compiler.is_compiling() else time.perf_counter()) - began\n"
+    )
+    head = HEAD.replace("import torch\n", "import time\nimport torch\n")
+    assert edited_body(fixes, "graph-break", head, body, lambda call: "time" in ast.unparse(call)) == new
+
+
+def test_a_branch_that_prints_is_left_out_for_the_text_that_it_makes_up() -> None:
+    body = "if self.verbose:\n    text = format(x.sum().item(), '.2f')\n    print(text)"
+    new = f"if not torch.compiler.is_compiling() and {body.removeprefix('if ')}\n"
     assert fixed(body) == new
 
 

@@ -97,3 +97,37 @@ def test_the_line_ends_of_the_file_are_kept() -> None:
     new = applied(fix.changes, lambda path: LineIndex(text))["f.py"]
     assert "torch.cond" in new
     assert new.count("\n") == new.count("\r\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "new"),
+    [
+        (
+            "if x.max().item() > 1:\n    x = x / 2\nreturn x",
+            "def if_true(x):\n    x = x / 2\n    return x\n\ndef if_false(x):\n    return x.clone()\n\n"
+            "x = torch.cond(x.max() > 1, if_true, if_false, (x,))\nreturn x\n",
+        ),
+        (
+            "peak = float(x.max())\nreturn x / peak if 1 < peak else x",
+            "peak = x.max().detach()\nreturn torch.cond(1 < peak, lambda: x / peak, lambda: x.clone(), ())\n",
+        ),
+    ],
+)
+def test_the_condition_is_a_tensor_instead_of_its_number(body: str, new: str) -> None:
+    assert fixed(body) == new
+
+
+def test_what_a_branch_logs_gets_a_branch_of_its_own() -> None:
+    body = "if x.sum() > 0:\n    print('positive')\n    x = self.a(x)\nreturn x"
+    new = (
+        "if not torch.compiler.is_compiling() and x.sum() > 0:\n    print('positive')\n"
+        "def if_true(x):\n    x = self.a(x)\n    return x\n\ndef if_false(x):\n    return x.clone()\n\n"
+        "x = torch.cond(x.sum() > 0, if_true, if_false, (x,))\nreturn x\n"
+    )
+    assert fixed(body) == new
+
+
+def test_the_sides_compute_with_tensors_too() -> None:
+    body = "return x if self.step > 9 else x * (self.step.item() / 9)"
+    new = "return torch.cond(self.step > 9, lambda: x.clone(), lambda: x * (self.step.detach() / 9), ())\n"
+    assert fixed(body) == new

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.fixes import masked_assignment, shape_unpacking, torch_where
 from tests.fixes.fixing import check, function, refuse
 
@@ -182,3 +183,17 @@ def test_a_known_number_of_items_is_indexed(name: str, tmp_path: Path) -> None:
 )
 def test_a_shape_of_unknown_length_is_not_indexed(body: str, tmp_path: Path) -> None:
     refuse(tmp_path, shape_unpacking.fixes, function(f"{body}\nreturn x"))
+
+
+def test_a_capture_chooses_by_a_tensor_even_if_the_text_does_not_show_that_it_is_one() -> None:
+    text = "import torch\n\ndef f(x, limit):\n    return x * 2 if limit > 1 else x\n"
+    span = Span("f.py", 4, 20, 4, 29)
+    of_tensor = "Could not guard on data-dependent expression Eq(u0, 1)"
+    for kind, error, chooser in (
+        ("data-dependent-guard", of_tensor, "where"),
+        ("graph-break", "Data-dependent branching", "where"),
+        ("data-dependent-guard", "Could not guard on data-dependent expression u0 > 1", "sym_ite"),
+        ("control-flow", "", "sym_ite"),
+    ):
+        (fix,) = torch_where.fixes(Failure(kind, error, (Step("f", span),)), {"f.py": text}.get)
+        assert fix.title == f"Choose with torch.{chooser}"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fx_lsp.fixes import all_indices
 from fx_lsp.fixes.without_condition import fixes
-from tests.fixes.fixing import Program, applied, check, function, refuse
+from tests.fixes.fixing import Program, applied, check, function, offered, refuse
 
 SHORTCUT = """\
 if x.shape[0] == 0:  # nothing to do
@@ -76,7 +77,11 @@ def test_what_the_condition_guards_is_done_in_any_case(tmp_path: Path) -> None:
         "if (total := x.sum()) > 0:\n    x = x + total\nreturn x",
         "if x.sum() > 0: x = x + 1\nreturn x",
         "if (torch.is_grad_enabled() if TABLE is None else x.sum() > 0):\n    x = x + 1\nreturn x",
-        "if torch.is_grad_enabled() and x.sum() > 0:\n    x = x + 1\nreturn x",
+        "if x.sum() > 0:\n    x = x + 1\n    print('positive')\nreturn x",
+        "if x.sum() > 0:\n    x = x + 1\n    TABLE.positive = True\nreturn x",
+        "if torch.is_grad_enabled() and x.sum() > 1:\n    x = x + 1\nreturn x",
+        "if torch.is_grad_enabled() and x.sum() > 0:\n    return x\nreturn x + 1",
+        "y = None if x.max() > 1 else x\nreturn y",
         "if x.shape[0] == 0 or x.sum() > 0:\n    return x\nreturn x + 1",
         "if x.max() > 1:\n    x = x / 255\nreturn x",
         "if x.min() < -1:\n    x = x / 255\nreturn x",
@@ -93,3 +98,58 @@ def test_an_edit_that_would_change_results_is_left_to_the_proof(tmp_path: Path) 
     program = Program(tmp_path, function("if x.sum() > 0:\n    return x\nreturn -x"))
     (fix,) = program.fixes(fixes)
     assert applied(program.source, fix.changes) == function("return -x")
+
+
+@pytest.mark.parametrize(
+    ("body", "part", "new", "title"),
+    [
+        (
+            "if mask is not None and not mask.all():\n    hidden = ~mask\nreturn x",
+            "not mask.all()",
+            "if mask is not None:\n    hidden = ~mask\nreturn x",
+            "Leave out `not mask.all()`, which may only save work",
+        ),
+        ("if mask.all():\n    mask = None\nreturn x", "mask.all()", "return x", "Do without None"),
+        ("y = ~mask if mask.any() else None\nreturn x", "mask.any()", "y = ~mask\nreturn x", "Do without None"),
+        (
+            "if mask.any():\n    return mask\nreturn None",
+            "mask.any()",
+            "return mask",
+            "Always run the body of this `if`",
+        ),
+        (
+            "counts = mask.sum(1).tolist()\nfor i in range(3):\n"
+            "    if counts[i] == 0:\n        continue\n    x = x + i\nreturn x",
+            "mask.sum(1).tolist()",
+            "for i in range(3):\n    x = x + i\nreturn x",
+            "Remove the shortcut and what decides it",
+        ),
+    ],
+)
+def test_what_a_capture_cannot_decide_is_left_out(body: str, part: str, new: str, title: str) -> None:
+    assert offered(fixes, body, part) == {title: new}
+
+
+def test_what_decides_a_shortcut_stays_if_it_is_needed() -> None:
+    body = "counts = mask.sum(1).tolist()\nif counts[0] == 0:\n    return x\nreturn x * counts[0]"
+    assert offered(fixes, body, "mask.sum(1).tolist()") == {}
+
+
+@pytest.mark.parametrize(
+    ("found", "mask"),
+    [
+        ("mask.nonzero()", "mask"),
+        ("(mask > 0).nonzero().flatten().tolist()", "(mask > 0)"),
+        ("torch.nonzero(mask).squeeze(1)", "mask"),
+        ("torch.where(mask > 0)[0]", "(mask > 0)"),
+        ("torch.where(mask > 0)[1]", None),
+        ("mask.tolist()", None),
+    ],
+)
+def test_a_loop_goes_through_all_indices(found: str, mask: str | None) -> None:
+    body = f"hit = {found}\nfor i in hit:\n    x = x + i"
+    new = {"Go through all indices": body.replace("in hit", f"in range({mask}.shape[0])")} if mask else {}
+    assert offered(all_indices.fixes, body, found) == new
+    direct = f"for i in {found}:\n    x = x + i"
+    new = {"Go through all indices": direct.replace(found, f"range({mask}.shape[0])")} if mask else {}
+    assert offered(all_indices.fixes, direct, found) == new

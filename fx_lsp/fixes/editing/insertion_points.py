@@ -78,10 +78,25 @@ def _insert_below_imports(body: list[Statement], name: str) -> str:
         _insert_import(body, end, _HOMES[0])
         end += 1
     call = f'{callee}("{name}")'
-    body.insert(end, cst.parse_statement(call).with_changes(leading_lines=[_BLANK]))
-    if end + 1 < len(body):
-        body[end + 1] = _below_a_gap(body[end + 1])
+    _insert_statement(body, end, call)
     return call
+
+
+def below_imports(source: str, statement: str) -> str | None:
+    """``source`` with a statement below the imports at the top; None if ``source`` is not valid Python."""
+    module = _module(source)
+    if module is None:
+        return None
+    body = list(module.body)
+    _insert_statement(body, _end_of_imports(body), statement)
+    return module.with_changes(body=body).code
+
+
+def _insert_statement(body: list[Statement], at: int, text: str) -> None:
+    """Put a statement at ``at``, with blank lines around it."""
+    body.insert(at, cst.parse_statement(text).with_changes(leading_lines=[_BLANK]))
+    if at + 1 < len(body):
+        body[at + 1] = _below_a_gap(body[at + 1])
 
 
 def importing(source: str, name: str) -> str | None:
