@@ -168,6 +168,23 @@ def numbers_of_check(frame: FrameType, line: int) -> list[int]:
     return list(found)
 
 
+def shapes_of_check(frame: FrameType, line: int) -> list[tuple[int, ...]]:
+    """The tuples and lists of several sizes that the check that raised at ``line`` of ``frame`` compares."""
+    found: dict[tuple[int, ...], None] = {}
+    names = names_in(frame, line)
+    tests = [test for check in _checks_at(frame.f_code, line) for test in check.tests]
+    compared = [node for test in tests for node in ast.walk(test) if isinstance(node, ast.Compare)]
+    for side in (side for node in compared for side in (node.left, *node.comparators)):
+        match side:
+            case ast.Call(func=ast.Name(id="list" | "tuple"), args=[inner]):
+                side = inner
+        with contextlib.suppress(Exception):
+            value = value_of(side, names)
+            if isinstance(value, list | tuple) and len(value) > 1 and all(type(item) is int for item in value):
+                found[tuple(value)] = None
+    return list(found)
+
+
 def names_in_check(frame: FrameType, line: int) -> list[str]:
     """The names of the variables and attributes in the check that raised at ``line`` of ``frame``."""
     tests = (test for check in _checks_at(frame.f_code, line) for test in check.tests)

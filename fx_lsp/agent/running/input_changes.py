@@ -59,9 +59,11 @@ _SHAPE = re.compile(r"[\[(](\d{1,7}(?:, ?\d{1,7})*),?[\])]")
 
 
 class ErrorText:
-    """What an error says: its text, and the numbers that the check that raised it compares."""
+    """What an error says: its text, and the numbers and shapes that the check that raised it compares."""
 
-    def __init__(self, text: str, numbers: Sequence[int]) -> None:
+    def __init__(self, text: str, numbers: Sequence[int], checked: Sequence[tuple[int, ...]] = ()) -> None:
+        self.checked = checked
+        """The shapes, or parts of shapes, that a check compares."""
         is_mute = text.endswith(": ")  # a check without a message, which may be about values
         self.about_kind = is_mute or _ABOUT_KIND.search(text) is not None
         self.about_dimensions = _ABOUT_DIMENSIONS.search(text) is not None
@@ -119,6 +121,7 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
         for dim, size in enumerate(shape)
         if dim and 0 < size + new - old < new
     ]
+    shapes += [other for part in told.checked for other in ((*shape[: -len(part)], *part), (*batch, *part))]
     if shape in told.unbatched:
         shapes += [(*batch, new, *shape[1:]) for new, _ in told.widths]
     likely = [*(new for new, _ in told.widths), *shape[-1:]]

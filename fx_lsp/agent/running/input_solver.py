@@ -20,7 +20,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from fx_lsp.agent.building.random_seeds import seed_all
-from fx_lsp.agent.inventing.failed_checks import names_in_check, numbers_of_check
+from fx_lsp.agent.inventing.failed_checks import names_in_check, numbers_of_check, shapes_of_check
 from fx_lsp.agent.running.failing_inputs import failing_inputs
 from fx_lsp.agent.running.input_changes import (
     ErrorText,
@@ -109,6 +109,8 @@ class _Run:
     """The text of the exception that it raised; None if it ran to its end."""
     numbers: tuple[int, ...] = ()
     """The numbers that the check that raised the exception compares."""
+    shapes: tuple[tuple[int, ...], ...] = ()
+    """The tuples of sizes that it compares."""
     misses_optional: bool = False
     """Whether the exception is probably due to a parameter that was left out."""
     about: frozenset[str] = frozenset()
@@ -212,9 +214,10 @@ class _InputSolver:
             except Exception as error:
                 if (more := self._with_missing(error, wanted, given)) is not None:
                     return self._run(more)
-                text = f"{type(error).__name__}: {error}"
+                calls, text = counter.count, f"{type(error).__name__}: {error}"
                 about = failing_inputs(error, forward_of(self._root))
-                return _Run(wanted, counter.count, text, _compared(error), self._misses_optional(error), about)
+                numbers, shapes = _compared(error)
+                return _Run(wanted, calls, text, numbers, shapes, self._misses_optional(error), about)
         return _Run(wanted, counter.count, None)
 
     def _with_missing(self, error: Exception, wanted: Wanted, given: Input) -> Wanted | None:
@@ -244,7 +247,7 @@ class _InputSolver:
         become numbers first of all; if it says that a list is too short, each list gets another item. If the line that
         fails is about some of the inputs only, these change more often.
         """
-        wanted, told = run.wanted, ErrorText(run.error or "", run.numbers)
+        wanted, told = run.wanted, ErrorText(run.error or "", run.numbers, run.shapes)
         likes = {without_indices(path): like for path, like in wanted.items()}
         groups = [alike for alike, count in Counter(map(alike_to, likes.values())).items() if count > 1]
         others = partial(other_tensors, told=told, widths=self._widths)
@@ -286,9 +289,11 @@ def _fits_further(text: str, other: str) -> bool:
     return dims[0] is not None and dims[1] is not None and int(dims[0][1]) < int(dims[1][1])
 
 
-def _compared(error: BaseException) -> tuple[int, ...]:
-    """The numbers that the check that raised ``error`` compares."""
-    return tuple(number for frame, line in innermost(error) for number in numbers_of_check(frame, line))
+def _compared(error: BaseException) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """The numbers and the tuples of sizes that the check that raised ``error`` compares."""
+    checks = innermost(error)
+    numbers = (number for frame, line in checks for number in numbers_of_check(frame, line))
+    return tuple(numbers), tuple(shape for frame, line in checks for shape in shapes_of_check(frame, line))
 
 
 def solve_inputs(

@@ -537,9 +537,24 @@ class PassingOn(torch.nn.Module):
         return x.movedim(1, -1) + self.classes(classes)[:, None, None]
 
 
+class Checked(torch.nn.Module):
+    """Compares shapes without telling what does not fit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Conv2d(5, 8, 3)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        assert x.shape[1:] == (5, 46, 58)
+        assert list(mask.shape[-2:]) == [44, 56]
+        y: torch.Tensor = self.layer(x) * mask
+        return y
+
+
 @pytest.mark.parametrize(
     "root",
     [
+        Checked(),
         PassingOn(),
         Parts(),
         Cell(),
