@@ -22,6 +22,7 @@ from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.running.input_solver import solve_inputs
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
+from fx_lsp.agent.running.wanted_inputs import Wanted
 from fx_lsp.agent.running.written_lists import written_lists
 from fxcore.explore.guess_inputs import guesses
 
@@ -205,11 +206,16 @@ def solutions(
     fixed_none = [name for name, value in fixed.items() if value is None]
     left_out = [*optional, *fixed_none]
     at_first = partial(may_run, SHARE_WITHOUT_OPTIONAL if optional else 1.0)
-    yield from solve_inputs(root, [*names, *numbers], known, guessed, numbers, left_out, may_run=at_first)
+    lacking: list[Wanted] = []
+    yield from solve_inputs(
+        root, [*names, *numbers], known, guessed, numbers, left_out, (), may_run=at_first, lacking=lacking
+    )
     if optional:  # the program may not run without them
         every = [{**dict.fromkeys(optional, next(iter(guess.values()), None)), **guess} for guess in guessed]
         every_name = [*names, *numbers, *optional]
-        yield from solve_inputs(root, every_name, known, every, numbers, fixed_none, optional, may_run=may_run)
+        yield from solve_inputs(
+            root, every_name, known, every, numbers, fixed_none, optional, may_run=may_run, lacking=lacking
+        )
 
 
 def with_optional_inputs(

@@ -113,6 +113,8 @@ class _Run:
     """The tuples of sizes that it compares."""
     misses_optional: bool = False
     """Whether the exception is probably due to a parameter that was left out."""
+    checks_optional: bool = False
+    """Whether it is raised by a check of a parameter that was left out."""
     about: frozenset[str] = frozenset()
     """The inputs that the line is about that raised the exception."""
 
@@ -139,6 +141,8 @@ class _InputSolver:
         self._takes_any_name = any(one.kind is one.VAR_KEYWORD for one in parameters)
         self._rows = min(_row_counts(root), default=4)
         self._tried: set[tuple[tuple[Path, TensorLike], ...]] = set()
+        self.lacking: list[Wanted] = []
+        """Inputs with which the program gets as far as a check of a parameter that is left out."""
 
     def solve(self, starts: Sequence[Wanted], unlikely: Sequence[Wanted]) -> Iterator[Input]:
         """Inputs that the program accepts, found from the ``starts`` with which it gets furthest.
@@ -161,14 +165,16 @@ class _InputSolver:
             end = self._climb(run, least_left=self._left * 2 // 3 if len(first) > 1 else 0)
             if end.error is None:
                 yield self._input(end.wanted)
+            elif end.checks_optional:
+                self.lacking.append(end.wanted)
 
     def _climb(self, best: _Run, least_left: int) -> _Run:
         """Change the inputs as long as the program gets further, or gets equally far and fails in a new way.
 
-        ``least_left`` of the runs are left to others.
+        Ends where the program checks a parameter that is left out. ``least_left`` of the runs are left to others.
         """
         met = {best.error}
-        while best.error is not None and (run := self._further(best, met, least_left)):
+        while best.error is not None and not best.checks_optional and (run := self._further(best, met, least_left)):
             best = run
             met.add(best.error)
         return best
@@ -217,7 +223,9 @@ class _InputSolver:
                 calls, text = counter.count, f"{type(error).__name__}: {error}"
                 about = failing_inputs(error, forward_of(self._root))
                 numbers, shapes = _compared(error)
-                return _Run(wanted, calls, text, numbers, shapes, self._misses_optional(error), about)
+                checks_optional = self._checks_optional(error)
+                misses_optional = checks_optional or (bool(self._left_out) and "NoneType" in text)
+                return _Run(wanted, calls, text, numbers, shapes, misses_optional, checks_optional, about)
         return _Run(wanted, counter.count, None)
 
     def _with_missing(self, error: Exception, wanted: Wanted, given: Input) -> Wanted | None:
@@ -226,11 +234,9 @@ class _InputSolver:
             return more
         return with_missing_key(error, wanted, given.kwargs, self._described)
 
-    def _misses_optional(self, error: BaseException) -> bool:
-        if not self._left_out:
-            return False
+    def _checks_optional(self, error: BaseException) -> bool:
         checked = {name for frame, line in innermost(error) for name in names_in_check(frame, line)}
-        return "NoneType" in str(error) or bool(checked & self._left_out)
+        return not self._left_out.isdisjoint(checked)
 
     def _input(self, wanted: Wanted) -> Input:
         generator = torch.Generator().manual_seed(0)
@@ -306,6 +312,7 @@ def solve_inputs(
     may_be_none: Collection[str] = (),
     most_runs: int = MOST_RUNS,
     may_run: Callable[[], bool] = lambda: True,
+    lacking: list[Wanted] | None = None,
 ) -> Iterator[Input]:
     """Inputs that ``root`` accepts: a value for each of ``names``, and ``flags``, which stay as they are.
 
@@ -314,7 +321,8 @@ def solve_inputs(
 
     ``guessed`` are first guesses, the likeliest first. The values of ``numbers``, and of what the text of ``root`` uses
     as a size, are numbers at first, all others are tensors. The program is run at most ``most_runs`` times; ``may_run``
-    is asked before each run.
+    is asked before each run. ``lacking`` are inputs that probably only lack one of those that ``may_be_none``; it
+    receives those that lack one of the parameters that are ``left_out``.
     """
     if not names:
         return
@@ -333,8 +341,12 @@ def solve_inputs(
     tensors = [name for name in names if name not in numeric]
     unlikely: list[Wanted] = [{**starts[0], **ranked} for ranked in _of_different_ranks(tensors, _widths(root))]
     starts += list(_one_by_one(starts[0], may_be_none))
+    nearly = [{**dict.fromkeys(starts[0], next(iter(known.values()))), **known} for known in lacking or ()]
+    nearly += [one for start in nearly for one in _one_by_one(start, may_be_none)]
     solver = _InputSolver(root, flags, left_out, most_runs, may_run)
-    yield from solver.solve(listed, []) if is_certain else solver.solve([*starts, *listed], unlikely)
+    yield from solver.solve(listed, []) if is_certain else solver.solve([*nearly, *starts, *listed], unlikely)
+    if lacking is not None:
+        lacking += solver.lacking
 
 
 def _one_by_one(start: Wanted, names: Collection[str]) -> Iterator[Wanted]:

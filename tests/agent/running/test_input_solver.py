@@ -551,9 +551,34 @@ class Checked(torch.nn.Module):
         return y
 
 
+class Guided(torch.nn.Module):
+    """Needs one of its two optional inputs, which it asks for only after it has checked the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 32, 3, padding=1)
+        self.labels = torch.nn.Linear(10, 32)
+
+    def forward(self, x: Any, time: Any, condition: Any = None, labels: Any = None) -> torch.Tensor:
+        if x.shape[1:] != (3, 24, 36):
+            raise ValueError
+        if condition is not None:
+            raise ValueError
+        if time.dim() != 1:
+            raise RuntimeError("Expected a tensor with 1 dimension")
+        waves = torch.cos(time[:, None] * torch.arange(32.0)[None])
+        if labels is None:
+            raise ValueError
+        if labels.shape[-1] != 10:
+            raise ValueError
+        features: torch.Tensor = self.conv(x) + (waves + self.labels(labels))[..., None, None]
+        return features
+
+
 @pytest.mark.parametrize(
     "root",
     [
+        Guided(),
         Checked(),
         PassingOn(),
         Parts(),
