@@ -496,6 +496,12 @@ class Proof:
     lacks_inputs: bool = False
     """Whether the edit could not be tried because fx-lsp did not find suitable inputs."""
 
+    @property
+    def in_words(self) -> str:
+        """The result, for the end of the edit's title."""
+        verdict = "proven" if self.verdict == "proven" else "not proven"
+        return f"{verdict}: {self.reason}" if self.reason else verdict
+
 
 @dataclass(frozen=True)
 class Heartbeat:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from fx_lsp.agent.messages import Proof
 from fx_lsp.check.check_files import Problem
 from fx_lsp.check.shown_places import ends, posix_path, spot
 from fx_lsp.documents.documents import Documents
@@ -16,7 +15,9 @@ from fx_lsp.fixes.editing.text_edits import applied
 def compact(problem: Problem, documents: Documents) -> str:
     """The problem, its causes, and its best edit."""
     fix = best_fix(problem)
-    edit = () if fix is None else (f"edit: {_tried(problem.proofs.get(fix))}{fix.title}", *edit_lines(fix, documents))
+    tried = problem.proofs.get(fix) if fix else None
+    result = f" ({tried.in_words})" if tried else ""
+    edit = () if fix is None else (f"edit: {fix.title}{result}", *edit_lines(fix, documents))
     return "\n".join((*problem_lines(problem, documents), *edit))
 
 
@@ -50,10 +51,6 @@ def diff_lines(path: str, old: str, new: str) -> Iterator[str]:
     """The lines that differ, as in a unified diff without context."""
     name = posix_path(path)
     yield from difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{name}", f"b/{name}", n=0, lineterm="")
-
-
-def _tried(proof: Proof | None) -> str:
-    return f"({proof.verdict}) " if proof else ""
 
 
 def _size(fix: Fix) -> int:

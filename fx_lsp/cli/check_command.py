@@ -182,7 +182,7 @@ async def _check(arguments: argparse.Namespace) -> Checked:
             cluster=arguments.cluster,
             captures=arguments.capture,
             mending=mending,
-            with_fixes=_format(arguments) in SHOW_FIXES,
+            with_fixes=mending is not None or _format(arguments) in SHOW_FIXES,
             with_costs=arguments.costs,
             progress=show,
         )

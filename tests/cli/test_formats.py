@@ -209,7 +209,7 @@ def test_agents_are_shown_the_smallest_edit(found: Found) -> None:
     ]
     assert render("agent", found.checked(problem)).splitlines() == expected
     proven = dataclasses.replace(problem, proofs={large: Proof(0, "proven", ""), small: Proof(0, "untried", "")})
-    assert "edit: (proven) Wrap it" in render("agent", found.checked(proven))
+    assert "edit: Wrap it (proven)" in render("agent", found.checked(proven))
     refuted = dataclasses.replace(problem, fixes=(small,), proofs={small: Proof(0, "refuted", "")})
     assert "edit:" not in render("agent", found.checked(refuted))
 
@@ -220,6 +220,19 @@ def test_concise_is_one_line_with_columns_in_characters(found: Found) -> None:
     shown = render("concise", found.checked(problem, problem))
     assert shown.splitlines() == ["model.py:1:7: control-flow No way. Not here."] * 2
     assert render("concise", found.checked()) == ""
+
+
+def test_what_came_of_trying_a_fix_is_told_to_people(found: Found) -> None:
+    found.write("model.py", "len(x)\n")
+    place = found.place("model.py", "len(x)")
+    fix = Fix("Use size", (TextChange(Span(str(found.folder / "model.py"), 1, 0, 1, 6), "x.size(0)"),))
+    problem = found.problem(place, fixes=(fix,))
+    tried = dataclasses.replace(problem, proofs={fix: Proof(0, "untried", "no inputs were found")})
+    result = "Use size (not proven: no inputs were found)"
+    assert f"help: {result}" in full(found.checked(tried), color=False)
+    line = "model.py:1:1: control-flow No way. Not here."
+    assert render("concise", found.checked(problem)) == line
+    assert render("concise", found.checked(tried)) == f"{line} [Use size: not proven: no inputs were found]"
 
 
 def test_json_counts_as_the_protocol_does(found: Found) -> None:

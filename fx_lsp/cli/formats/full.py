@@ -82,7 +82,8 @@ class _Page:
         for link in finding.links:
             rows += [f"{self._paint('note', 'note')}: {link.text}", *self._excerpt(link.place, "note", "-")]
         for fix in problem.fixes:
-            rows += [f"{self._paint('help', 'help')}: {fix.title}", *self._edits(fix, finding.place)]
+            tried = f" ({proof.in_words})" if (proof := problem.proofs.get(fix)) else ""
+            rows += [f"{self._paint('help', 'help')}: {fix.title}{tried}", *self._edits(fix, finding.place)]
         return "\n".join(rows)
 
     def _excerpt(self, place: Place, style: str, mark: str) -> Iterator[str]:

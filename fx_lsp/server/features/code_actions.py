@@ -184,7 +184,7 @@ def _result(proof: Proof | None, *, waits: bool) -> str:
     """What came of trying a fix, as the end of its title."""
     if proof is None:
         return " (being tried)" if waits else ""
-    return f" ({'proven' if proof.verdict == 'proven' else 'not proven'}: {proof.reason})" if proof.reason else ""
+    return f" ({proof.in_words})"
 
 
 def _fresh(scheduler: Scheduler, files: Iterable[str], moment: int) -> bool:
