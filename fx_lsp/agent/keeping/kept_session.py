@@ -141,11 +141,9 @@ class KeptSession:
             self._session.emit(IsStale(request.id))
             return
         self._session.emit(Imported(self._file.workspace.dependencies))
-        self._trace(request, edit)
+        self._trace(request, edit, then_build=True)
         if not self._is_cancelled:
             self._session.emit(Answered(request.id, unprepared=False))
-            for build in self._unbuilt[:MOST_BUILT]:
-                build()
         self._settle(request)
 
     def _settle(self, request: Trace) -> None:
@@ -154,7 +152,8 @@ class KeptSession:
             self._children.wait()
         self._session.emit(Settled(request.id))
 
-    def _trace(self, request: Trace, edit: CodeEdit) -> None:
+    def _trace(self, request: Trace, edit: CodeEdit, *, then_build: bool = False) -> None:
+        """Answer a request; with ``then_build``, also build ahead what was not found built, once all is reported on."""
         self._ending, self._unbuilt = [], []
         start = partial(self._start, request, edit)
         rounds = TargetRounds(request, self._file.classes, self._file.notices, start, self._session.emit)
@@ -163,7 +162,16 @@ class KeptSession:
                 for end in self._ending:
                     end()
                 return
+            if then_build and rounds.have_told_all:
+                self._build_ahead()
             self._children.wait()
+        if then_build:
+            self._build_ahead()
+
+    def _build_ahead(self) -> None:
+        unbuilt, self._unbuilt = self._unbuilt[:MOST_BUILT], []
+        for build in unbuilt:
+            build()
 
     def _start(self, request: Trace, edit: CodeEdit, attempt: Attempt, hear: Hear, gone: Gone) -> None:
         stage = self._stage_for(attempt, request, edit)
@@ -175,6 +183,7 @@ class KeptSession:
                 gone(stage.process)
             elif not self._is_cancelled:
                 fork()  # the text is not one that the stage can trace, or the stage has died, and nobody knows why
+                self._unbuilt.append(partial(self._build, attempt, request, edit, self._read_at))
 
         if stage is not None and stage.run(attempt, request, hear, ended):
             self._ending.append(stage.end_attempt)
@@ -203,7 +212,7 @@ class KeptSession:
         if stage is None:
             if attempt.target.key not in self._edited and len(self._built) >= MOST_BUILT:
                 return None
-            build = partial(self._build, target, attempt, request, edit, self._read_at)
+            build = partial(self._build, attempt, request, edit, self._read_at)
             if someone_edits:
                 self._unbuilt.append(build)
                 return None
@@ -211,8 +220,11 @@ class KeptSession:
         self._built[target] = stage
         return stage if stage.is_alive and (stage.is_built or not someone_edits) else None
 
-    def _build(self, target: Target, attempt: Attempt, request: Trace, edit: CodeEdit, read_at: int) -> BuiltStage:
-        """Start the process that builds ``target``; ``read_at`` is as for `BuiltStage`."""
+    def _build(self, attempt: Attempt, request: Trace, edit: CodeEdit, read_at: int) -> BuiltStage:
+        """Start a process that builds the target of ``attempt``; ``read_at`` is as for `BuiltStage`."""
+        target = without_lines(attempt.target)
+        if (before := self._built.pop(target, None)) is not None:
+            before.close()
         stage = BuiltStage(attempt, request, self._file, self._children, edit, read_at, [self._record])
         self._built[target] = stage
         while len(self._built) > MOST_BUILT:

@@ -80,6 +80,11 @@ class TargetRounds:
         while self._running:
             yield
 
+    @property
+    def have_told_all(self) -> bool:
+        """Whether each target has been reported on; fuller reports may follow."""
+        return not self._open
+
     def _trace(self, attempts: Iterable[Attempt]) -> Iterator[None]:
         self._waiting.extend(attempts)
         while self._waiting or self._unanswered:

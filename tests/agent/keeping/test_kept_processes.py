@@ -400,6 +400,27 @@ async def test_a_target_is_built_ahead_once_an_edit_has_been_answered(bench: Ben
     times = [await built_at(0), await built_at(1)]
     assert times[0] != times[1], "nobody waits for a process that is kept"
     await asyncio.wait_for(until_kept(), 60)
+    bench.texts[bench.parts] = bench.texts[bench.parts].replace("= made()", "= made() + 0")
+    times.append(await built_at(len(times)))
+    assert times[-1] != times[-2]
+    await asyncio.wait_for(until_kept(), 60)
+
+
+async def test_a_target_is_built_ahead_once_it_is_reported_on(bench: Bench, shared: tuple[Client, str]) -> None:
+    await bench.client.trace(bench.model, "Net()", purpose="edit")
+    await at_rest(shared[1])
+    before = processes(shared[1])
+    endless = MODEL.replace("return self", "len(x)\n        for _ in range(10**12): pass\n        return self")
+    overlays = {bench.model: endless}
+    stream = bench.client.stream(bench.model, "Net()", overlays=overlays, purpose="edit")
+    await anext(stream)
+
+    async def until_built() -> None:
+        while len(processes(shared[1])) < len(before) + 3:  # the attempt, the built model, and one that waits
+            await asyncio.sleep(0.05)
+
+    await asyncio.wait_for(until_built(), 60)
+    await stream.aclose()
 
 
 async def test_a_notebook_is_imported_for_each_edit(bench: Bench) -> None:
