@@ -1,4 +1,4 @@
-"""Leave out what only prints, logs, saves, takes the time or shows progress while a program is captured."""
+"""Leave out what only prints, logs, takes the time or shows progress while a program is captured."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _WRITERS = frozenset({"add_figure", "add_histogram", "add_image", "add_images", 
 """Methods by which a TensorBoard writer stores what is to be shown."""
 
 _FUNCTIONS = frozenset(
-    {"numpy.save", "numpy.savez", "pprint.pprint", "pprint.pp", "sys.stdout.write", "sys.stdout.flush", "torch.save"}
-    | {"tqdm.tqdm.write", "tqdm.auto.tqdm.write", "torchvision.utils.save_image", "wandb.log"}
+    {"pprint.pp", "pprint.pprint", "sys.stdout.flush", "sys.stdout.write", "tqdm.auto.tqdm.write", "tqdm.tqdm.write"}
+    | {"wandb.log"}
 )
-"""Other functions that only tell or store something."""
+"""Other functions that only tell something."""
 
 _CLOCKS = frozenset(
     f"time.{name}{unit}"
@@ -151,7 +151,7 @@ def _is_alone(source: Source, statement: ast.stmt) -> bool:
 
 
 def is_log(function: ast.expr, source: Source | None = None) -> bool:
-    """Whether a function only prints, logs or saves something; ``source`` tells what its name refers to."""
+    """Whether a function only prints or logs something; ``source`` tells what its name refers to."""
     if source is not None and source.names.qualified(function) in _FUNCTIONS:
         return True
     match function:

@@ -112,14 +112,23 @@ def _assigns_none(statement: ast.stmt) -> bool:
 
 
 def _has_other_effects(statement: ast.stmt) -> bool:
-    """Whether a statement does something that a proof does not compare: it prints, logs or sets an attribute."""
+    """Whether a statement does something that a proof does not compare: it prints, logs or changes an object."""
     for node in ast.walk(statement):
         match node:
-            case ast.Expr(value=ast.Call(func=function)) if is_log(function):
+            case ast.Expr(value=ast.Call(func=function)) if is_log(function) or _changes_own(function):
                 return True
             case ast.Attribute(ctx=ast.Store()) | ast.Global() | ast.Nonlocal():
                 return True
     return False
+
+
+def _changes_own(function: ast.expr) -> bool:
+    """Whether a call whose result nobody uses may change the module, other than by a tensor's method in place."""
+    root = function
+    while isinstance(root, (ast.Attribute, ast.Subscript)):
+        root = root.value
+    is_in_place = isinstance(function, ast.Attribute) and function.attr.endswith("_")
+    return isinstance(root, ast.Name) and root.id == "self" and not is_in_place
 
 
 def _may_only_save_work(condition: ast.expr) -> bool:

@@ -31,13 +31,20 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     match node, source.statement(node):
         case ast.Attribute(value=ast.Name(id=name), attr="requires_grad"), ast.Assign(
             targets=[target], value=ast.Constant(value=False)
-        ) as statement if target is node:
+        ) as statement if target is node and not _is_given(source, node, name):
             yield Fix("Detach the tensor instead", (source.replaced(statement, f"{name} = {name}.detach()"),))
         case ast.Call(func=ast.Attribute(value=value, attr="requires_grad_")), _ if _is_made(source, value):
             yield Fix("Leave out `requires_grad_`", (source.replaced(node, source.slice(value)),))
         case ast.Call(func=function, args=[value], keywords=[ast.keyword(value=ast.Constant(value=True))]), _:
             if source.names.qualified(function) in _VARIABLES and _is_made(source, value):
                 yield Fix("Leave out `Variable`", (source.replaced(node, source.slice(value)),))
+
+
+def _is_given(source: Source, node: ast.expr, name: str) -> bool:
+    """Whether a name is a parameter: the caller would notice that its tensor is not changed."""
+    return any(
+        isinstance(part, ast.arg) and part.arg == name for part in ast.walk(source.function(node) or source.tree)
+    )
 
 
 def _is_made(source: Source, value: ast.expr) -> bool:

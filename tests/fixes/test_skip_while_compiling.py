@@ -7,7 +7,7 @@ import pytest
 from fx_lsp.fixes.skip_while_compiling import fixes
 from tests.fixes.fixing import edited_body
 
-HEAD = "import torch\nfrom tqdm import tqdm, trange\n\ndef f(x):\n"
+HEAD = "import sys\nimport torch\nfrom tqdm import tqdm, trange\n\ndef f(x):\n"
 
 
 def fixed(body: str) -> str | None:
@@ -29,7 +29,8 @@ def fixed(body: str) -> str | None:
             "writer.add_scalar('sum', x.sum().item())",
             "if not torch.compiler.is_compiling():\n    writer.add_scalar('sum', x.sum().item())\n",
         ),
-        ("torch.save(x, 'x.pt')", "if not torch.compiler.is_compiling():\n    torch.save(x, 'x.pt')\n"),
+        ("sys.stdout.write('x')", "if not torch.compiler.is_compiling():\n    sys.stdout.write('x')\n"),
+        ("torch.save(x, 'x.pt')", None),
         ("y = print(x)", None),
         ("self.log('loss', x)", None),
     ],

@@ -79,6 +79,7 @@ def test_what_the_condition_guards_is_done_in_any_case(tmp_path: Path) -> None:
         "if (torch.is_grad_enabled() if TABLE is None else x.sum() > 0):\n    x = x + 1\nreturn x",
         "if x.sum() > 0:\n    x = x + 1\n    print('positive')\nreturn x",
         "if x.sum() > 0:\n    x = x + 1\n    TABLE.positive = True\nreturn x",
+        "self = TABLE\nif x.sum() > 0:\n    x = x + 1\n    self.seen.append(x)\nreturn x",
         "if torch.is_grad_enabled() and x.sum() > 1:\n    x = x + 1\nreturn x",
         "if torch.is_grad_enabled() and x.sum() > 0:\n    return x\nreturn x + 1",
         "y = None if x.max() > 1 else x\nreturn y",
