@@ -98,13 +98,42 @@ def test_an_iterator_becomes_a_tuple() -> None:
 
 def test_an_operator_gets_a_fake_implementation() -> None:
     text = OPERATOR.format("torch.Tensor").replace("return x", "return x  # é")
-    (new,) = fixed(fake_kernel, text, "g(2, x)")
-    added = (
-        "    return x  # é\n\n\n@g.register_fake\ndef g_fake(n: int, x: torch.Tensor):\n    return torch.empty_like(x)"
-    )
-    assert added in new
-    assert fixed(fake_kernel, OPERATOR.format("list[torch.Tensor]"), "g(2, x)") == []
+    new = fixed(fake_kernel, text, "g(2, x)")
+    added = "    return x  # é\n\n\n@g.register_fake\ndef g_fake(n: int, x: torch.Tensor):\n    return {}"
+    assert [added.format(one) in text for one, text in zip(["torch.empty_like(x)", "x"], new, strict=True)] == [
+        True
+    ] * 2
+    assert len(fixed(fake_kernel, OPERATOR.format("list[torch.Tensor]"), "g(2, x)")) == 1
+    registered = OPERATOR.format("torch.Tensor").replace("def f", "g.register_fake(g)\n\ndef f")
+    assert fixed(fake_kernel, registered, "g(2, x)") == []
     assert fixed(fake_kernel, "from ops import g\ndef f(x):\n    return g(2, x)\n", "g(2, x)") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "is_offered"),
+    [
+        ("y = x.view(len(x), -1)\n    return torch.relu(y).mean(1)", True),
+        ("return F.softmax(x, x.dim() - 1)", True),
+        ("return x * x.sum().item()", False),
+        ("return torch.from_numpy(np.sqrt(x))", False),
+        ("return helper(x)", False),
+    ],
+)
+def test_a_body_that_only_calls_torch_is_its_own_fake_implementation(body: str, is_offered: bool) -> None:
+    text = OPERATOR.format("torch.Tensor").replace("return x", body, 1)
+    text = f"import numpy as np\nimport torch.nn.functional as F\n{text}"
+    found = [new for new in fixed(fake_kernel, text, "g(2, x)") if "empty_like" not in new]
+    assert [new.count(body) for new in found] == ([2] if is_offered else [])
+
+
+def test_all_operators_of_the_file_are_registered_at_once() -> None:
+    text = OPERATOR.format("torch.Tensor").replace(
+        "def f",
+        "@torch.library.custom_op('a::h', mutates_args=())\n"
+        "def h(x: torch.Tensor) -> torch.Tensor:\n    return x + 1\n\ndef f",
+    )
+    assert "@g.register_fake" in (new := fixed(fake_kernel, text, "g(2, x)")[-1])
+    assert "@h.register_fake" in new
 
 
 @pytest.mark.parametrize(
