@@ -147,9 +147,27 @@ class _Branch:
             if any(sides[number + 1 :]):  # a comment behind the last side stays where it is
                 end = source.text.index("\n", end)
             indent = source.indent(side[0])
-            lines = source.text[start:end].splitlines()
+            lines = self._with_fresh_result(side, start, end).splitlines()
             own = [line.removeprefix(indent) if not indent.strip() else line for line in lines]
             yield [*source.comments_between(above, start), *own]
+
+    def _with_fresh_result(self, side: list[ast.stmt], start: int, end: int) -> str:
+        """The text of a side; what it returns is no tensor that it was given."""
+        text, last = self.source.text[start:end], side[-1]
+        match last:
+            case ast.Return(value=ast.expr() as value):
+                items = value.elts if isinstance(value, ast.Tuple) else [value]
+                own = _stored([side])
+                if any(isinstance(item, ast.Name) and item.id not in own for item in items):
+                    first, behind = self.source.offsets(value)
+                    fresh = [self._fresh_unless(item, own) for item in items]
+                    new = tuple_text(fresh) if isinstance(value, ast.Tuple) else fresh[0]
+                    return text[: first - start] + new + text[behind - start :]
+        return text
+
+    def _fresh_unless(self, value: ast.expr, own: set[str]) -> str:
+        is_own = isinstance(value, ast.Name) and value.id in own
+        return self.source.slice(value) if is_own else _fresh(self.source, value)
 
     def _call(self, inputs: Sequence[str]) -> str:
         functions = ", ".join(map(self._name, _NAMES))

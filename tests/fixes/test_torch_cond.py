@@ -131,3 +131,13 @@ def test_the_sides_compute_with_tensors_too() -> None:
     body = "return x if self.step > 9 else x * (self.step.item() / 9)"
     new = "return torch.cond(self.step > 9, lambda: x.clone(), lambda: x * (self.step.detach() / 9), ())\n"
     assert fixed(body) == new
+
+
+def test_a_side_of_several_statements_returns_no_tensor_that_it_was_given() -> None:
+    body = "y = self.a(x)\nif y.max() > 0:\n    return y, x  # early\nx = x + 1\nz = self.b(x)\nreturn z, y"
+    new = (
+        "y = self.a(x)\ndef if_true(x):\n    return (y.clone(), x.clone())  # early\n\n"
+        "def if_false(x):\n    x = x + 1\n    z = self.b(x)\n    return (z, y.clone())\n\n"
+        "return torch.cond(y.max() > 0, if_true, if_false, (x,))\n"
+    )
+    assert fixed(body) == new
