@@ -84,6 +84,12 @@ class IsReady:
 
 @wire_message
 @dataclass(frozen=True)
+class IsUnfit:
+    """From a child of the process: the text is not one that it can trace, and it waits for another attempt."""
+
+
+@wire_message
+@dataclass(frozen=True)
 class HasReported:
     """From a child of the process, after its first report: it is time to prepare for the next attempt."""
 
@@ -225,11 +231,21 @@ class _Server:
         if isinstance(item, IsReady):
             if child.run is None:
                 child.process.park()
+        elif isinstance(item, IsUnfit):
+            self._refused(child)
         elif child is self._current and isinstance(item, HasReported):
             self._pages = item.pages or self._pages
             self._prepare()
         elif child is self._current:
             self._emit(item)
+
+    def _refused(self, child: _Child) -> None:
+        """Tell the session that it has to make the attempt from an earlier stage."""
+        if child is self._current and child.run is not None:
+            self._emit(AttemptEnds(child.run.number))
+            self._current, child.run = None, None
+            child.process.park()
+            self._next = child
 
     def _gone(self, child: _Child, _process: ChildProcess) -> None:
         child.requests.close()
@@ -248,11 +264,14 @@ class _Server:
         touch(self._pages)
         faults = count_faults()
         emit(IsReady())
-        run: RunAttempt = RequestReader(requests).wait()
-        try:
-            edit = self._stage.edit_for(run.trace.overlays, self._file.notices)
-        except StaleError:
-            return  # without an answer, so that the session makes the attempt from an earlier stage
+        reader = RequestReader(requests)
+        while True:
+            run: RunAttempt = reader.wait()
+            try:
+                edit = self._stage.edit_for(run.trace.overlays, self._file.notices)
+                break
+            except StaleError:  # which leaves everything as it is
+                emit(IsUnfit())
         if self._file.workspace.dependencies != self._known:
             emit(Imported(self._file.workspace.dependencies))
         edit.apply()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from os import _exit
@@ -83,6 +83,8 @@ class KeptSession:
         """By target, without lines; those used last are last."""
         self._unbuilt: list[Callable[[], BuiltStage]] = []
         """What builds the targets that the request being answered has not found built."""
+        self._outdated: list[Callable[[], BuiltStage]] = []
+        """What builds those targets again that it has found built from another text."""
         self._ending: list[Callable[[], None]] = []
         """What ends the attempts of the request that is being answered."""
         self._read_at = 0
@@ -154,7 +156,7 @@ class KeptSession:
 
     def _trace(self, request: Trace, edit: CodeEdit, *, then_build: bool = False) -> None:
         """Answer a request; with ``then_build``, also build ahead what was not found built, once all is reported on."""
-        self._ending, self._unbuilt = [], []
+        self._ending, self._unbuilt, self._outdated = [], [], []
         start = partial(self._start, request, edit)
         rounds = TargetRounds(request, self._file.classes, self._file.notices, start, self._session.emit)
         for _ in rounds.steps():
@@ -163,15 +165,16 @@ class KeptSession:
                     end()
                 return
             if then_build and rounds.have_told_all:
-                self._build_ahead()
+                self._build_ahead(self._unbuilt)
             self._children.wait()
         if then_build:
-            self._build_ahead()
+            # Only now: each key of an edit of a constructor would have it built again, while the next one is answered.
+            self._build_ahead([*self._unbuilt, *self._outdated])
 
-    def _build_ahead(self) -> None:
-        unbuilt, self._unbuilt = self._unbuilt[:MOST_BUILT], []
-        for build in unbuilt:
+    def _build_ahead(self, builds: Iterable[Callable[[], BuiltStage]]) -> None:
+        for build in [*builds][:MOST_BUILT]:
             build()
+        self._unbuilt = []
 
     def _start(self, request: Trace, edit: CodeEdit, attempt: Attempt, hear: Hear, gone: Gone) -> None:
         stage = self._stage_for(attempt, request, edit)
@@ -183,7 +186,7 @@ class KeptSession:
                 gone(stage.process)
             elif not self._is_cancelled:
                 fork()  # the text is not one that the stage can trace, or the stage has died, and nobody knows why
-                self._unbuilt.append(partial(self._build, attempt, request, edit, self._read_at))
+                self._outdated.append(partial(self._build, attempt, request, edit, self._read_at))
 
         if stage is not None and stage.run(attempt, request, hear, ended):
             self._ending.append(stage.end_attempt)
