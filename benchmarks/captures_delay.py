@@ -22,8 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.costs_delay import memory
-from benchmarks.latency import CASES, FAILS, Case, Editor, make_workspace
+from benchmarks.latency import CASES, FAILS, Case, Editor, make_workspace, memory
 
 SETTINGS = {"fx": ["fx"], "auto": ["auto"], "all": ["fx", "export", "compile"]}
 WARM_UP = 2
@@ -43,7 +42,7 @@ async def measure(case: Case, folder: Path, captures: list[str], edits: int, pau
         await asyncio.sleep(pause)
         began = time.perf_counter()
         editor.change(file, case.text.replace(FAILS.format(0), FAILS.format(version)), version)
-        shown.append((await editor.answered(version, str(version))).shown - began)
+        shown.append((await editor.answered(version)).shown - began)
     await asyncio.sleep(pause)
     assert editor._server is not None
     used = memory(editor._server.pid)

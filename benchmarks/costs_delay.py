@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import os
 import sys
 import tempfile
@@ -23,23 +22,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.latency import Case, compare, make_workspace, processor_seconds, timm_case
+from benchmarks.latency import Case, compare, make_workspace, memory, processor_seconds, timm_case
 from tests.lsp.editor import Editor
 
 FILES = ("timm/models/resnet.py", "timm/models/vision_transformer.py", "timm/models/mobilenetv3.py")
 SAMPLE_SECONDS = 0.1
 IDLE_SECONDS = 3.0
-
-
-def memory(pid: int) -> float:
-    """The proportional set size of a process and its descendants, in MiB, according to Linux."""
-    total = 0.0
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-        total = sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        total += sum(memory(int(child)) for child in children)
-    return total
 
 
 class Meter:

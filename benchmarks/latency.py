@@ -8,10 +8,11 @@ own source; to show the minimum cost of an edit, a few small layers in packages 
 constructor fills a table in Python loops, which takes seconds.
 
 The script sends edits to a real server, key by key, and looks at what a person sees. The edits change the condition at
-which the model fails, mend the failure, and make it again. The diagnostics are right if they quote the condition as it
-is now, or if there are none where there is no failure. The script measures the time from the last key until they are
-right, including all delays of the server except the longer ones on a busy computer, and until the server has nothing
-more to report. It also counts the publications that take a right diagnostic away while a key is pressed or traced. For
+which the model fails, mend the failure, make it again, and move it to another line; some also edit the constructor, so
+that the model has to be built again. The diagnostics are right if they quote the condition as it is now, at its line,
+or if there are none where there is no failure. The script measures the time from the last key until they are right,
+including all delays of the server except the longer ones on a busy computer, and until the server has nothing more to
+report. It also counts the publications that take a right diagnostic away while a key is pressed or traced. For
 comparison, it also traces the model in two other ways, in turn with the server. A fresh interpreter runs the script
 that people use today: it imports torch and the model, builds the model, and traces it with ``torch.fx.symbolic_trace``.
 A warm process, which has done all this before, reimports only the workspace's modules, and builds the model on the meta
@@ -32,6 +33,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import re
 import statistics
@@ -54,7 +56,7 @@ KEYS = 3
 KEY_SECONDS = 0.12
 """The time from one keystroke to the next, which is 100 words per minute."""
 
-FIRST_LINES = 17
+FIRST_LINES = 20
 """How many lines the edited model ends before; other models in the file come after."""
 
 IDLE_SECONDS = 10
@@ -196,6 +198,16 @@ class Tables(nn.Module):
 FAILS, MENDED = "if scores.sum() > {}:", "if {} > 0.5:"
 """The statement that fails, and one that does not, with a place for what is typed."""
 
+CONDITION = re.compile(re.escape(FAILS).replace(r"\{\}", r"\S+"))
+"""The statement that fails, whatever was typed there."""
+
+KINDS = ("change", "mend", "make", "move", "build")
+"""What edits do, in turn: to the failure, or to the constructor."""
+
+CONSTRUCTOR = "        super().__init__()\n"
+WIDTH = re.compile(rf"{re.escape(CONSTRUCTOR)}(        self\.width = .*\n)?")
+"""The line behind which the constructor is edited, and the line that such edits make."""
+
 WARM = """\
 import sys, time
 sys.path.insert(0, "")
@@ -311,8 +323,8 @@ class Editor(LanguageClient):
         # Without a delay, the server does not wait longer while other programs keep the processors busy.
         self._settings = {"interpreter": [sys.executable], "traceDelay": 0, **settings}
         self.published: asyncio.Queue[tuple[float, types.PublishDiagnosticsParams]] = asyncio.Queue()
-        self.fails = True
-        """Whether the model fails in the text of now."""
+        self.text = ""
+        """The text of the edited file."""
         self.taken_away = 0
         """How many publications took the diagnostic of a failure away that the text of then still had."""
         shown = False
@@ -321,20 +333,19 @@ class Editor(LanguageClient):
             nonlocal shown
             self.published.put_nowait((time.perf_counter(), params))
             before, shown = shown, is_reported(params.diagnostics)
-            self.taken_away += self.fails and before and not shown
+            self.taken_away += failing_line(self.text) is not None and before and not shown
 
         self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(publish)
 
-    async def answered(self, version: int, typed: str | None = "0") -> Answered:
+    async def answered(self, version: int) -> Answered:
         """Wait for the diagnostics for ``version`` of the document, which has just been sent.
 
-        ``typed`` is what the failing condition compares with; None if the model does not fail. The diagnostics may have
-        been right before they were final.
+        The diagnostics may have been right before they were final.
         """
         right: float | None = None
         while True:
             at, params = await asyncio.wait_for(self.published.get(), 120)
-            if not is_right(params.diagnostics, typed):
+            if not is_right(params.diagnostics, self.text):
                 right = None
             elif right is None:
                 right = at
@@ -360,11 +371,13 @@ class Editor(LanguageClient):
 
     def open(self, file: Path, text: str) -> None:
         """Open ``file``, as version 0."""
+        self.text = text
         item = types.TextDocumentItem(file.as_uri(), types.LanguageKind.Python, 0, text)
         self.text_document_did_open(types.DidOpenTextDocumentParams(item))
 
     def change(self, file: Path, text: str, version: int) -> None:
         """Replace the whole text."""
+        self.text = text
         self.text_document_did_change(
             types.DidChangeTextDocumentParams(
                 types.VersionedTextDocumentIdentifier(version, file.as_uri()),
@@ -413,11 +426,30 @@ def is_reported(diagnostics: Sequence[types.Diagnostic]) -> bool:
     return "control-flow" in [item.code for item in diagnostics if item.range.start.line < FIRST_LINES]
 
 
-def is_right(diagnostics: Sequence[types.Diagnostic], typed: str | None) -> bool:
-    """Whether ``diagnostics`` say of the text of now what is true; for ``typed``, see `Editor.answered`."""
-    if typed is None:
+def failing_line(text: str) -> int | None:
+    """The line of the edited model at which it fails; None if it does not."""
+    lines = [line.strip() for line in text.splitlines()[:FIRST_LINES]]
+    return next((number for number, line in enumerate(lines) if line.startswith(FAILS.partition("{")[0])), None)
+
+
+def is_right(diagnostics: Sequence[types.Diagnostic], text: str) -> bool:
+    """Whether ``diagnostics`` say of ``text`` what is true."""
+    found = [item for item in diagnostics if item.range.start.line < FIRST_LINES]
+    line = failing_line(text)
+    if line is None:
         return not is_reported(diagnostics)
-    return [f"> {typed}`" in item.message for item in diagnostics if item.range.start.line < FIRST_LINES] == [True]
+    condition = text.splitlines()[line].strip().removeprefix("if ").removesuffix(":")
+    return [(item.range.start.line, f"`{condition}`" in item.message) for item in found] == [(line, True)]
+
+
+def edited(text: str, kind: str, typed: str, *, is_last: bool) -> str:
+    """The text after a keystroke of an edit of this kind, which has ``typed`` so far; ``is_last``: to its end."""
+    statement = MENDED if kind == "mend" and is_last else FAILS
+    if kind == "build":
+        text = WIDTH.sub(f"{CONSTRUCTOR}        self.width = {typed}\n", text, count=1)
+    if kind == "move" and is_last:
+        statement = f"\n        {statement}"
+    return CONDITION.sub(statement.format(typed), text, count=1)
 
 
 def processor_seconds(pid: int) -> float:
@@ -428,6 +460,17 @@ def processor_seconds(pid: int) -> float:
     children = (folder / f"task/{pid}/children").read_text().split()
     own = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
     return own + sum(processor_seconds(int(child)) for child in children)
+
+
+def memory(pid: int) -> float:
+    """The proportional set size of a process and its descendants, in MiB, according to Linux."""
+    total = 0.0
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        total = sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        total += sum(memory(int(child)) for child in children)
+    return total
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -511,28 +554,29 @@ async def measure_edits(case: Case, folder: Path, edits: int, scripts: int, paus
     await editor.start(workspace, env)
     editor.open(file, case.text)
     await editor.answered(0)
-    edited: list[float] = []
+    right: dict[str, list[float]] = {kind: [] for kind in KINDS}
     completed: list[float] = []
     hovers: list[float] = []
     script: list[float] = []
     warm: list[float] = []
     assert editor._server is not None
     used = -processor_seconds(editor._server.pid)
+    before = case.text
     for number in range(KEYS, KEYS * (edits + 1), KEYS):
-        editor.fails = number // KEYS % 3 != 2  # the others change the failure, mend it, and make it again
-        statement = FAILS if editor.fails else MENDED
+        kind = KINDS[number // KEYS % len(KINDS) - 1]
         for key in range(KEYS):
-            typed = f"{number}." + key * "0"
+            text = edited(before, kind, f"{number}." + key * "0", is_last=key == KEYS - 1)
             began = time.perf_counter()
-            editor.change(file, case.text.replace(FAILS.format(0), statement.format(typed)), number - KEYS + 1 + key)
+            editor.change(file, text, number - KEYS + 1 + key)
             if key < KEYS - 1:
                 await asyncio.sleep(KEY_SECONDS)
-        waiting = asyncio.ensure_future(editor.answered(number, typed if editor.fails else None))
+        before = text if kind == "build" else before  # so that no other edit changes the constructor
+        waiting = asyncio.ensure_future(editor.answered(number))
         while not waiting.done():
             hovers.append(await editor.hover_seconds(file))
             await asyncio.wait([waiting], timeout=0.02)
         answered = waiting.result()
-        edited.append(max(0.0, answered.shown - began))
+        right[kind].append(max(0.0, answered.shown - began))
         completed.append(answered.complete - began)
         if len(script) < scripts:
             code = SCRIPT.format(module=case.module)
@@ -542,14 +586,19 @@ async def measure_edits(case: Case, folder: Path, edits: int, scripts: int, paus
     bare.leave()
     used += processor_seconds(editor._server.pid)
     idle = await editor.idle_seconds()
+    at_rest = memory(editor._server.pid)
     await editor.leave()
-    print(f"  the first edit, which follows the first diagnostics at once, to diagnostics: {edited[0]:.3f} s")
-    compare("  last edit to diagnostics", edited, "a fresh script", script)
-    compare("  the same", edited, "build and trace in a warm process", warm)
+    print(f"  the first edit, which follows the first diagnostics at once, to diagnostics: {right[KINDS[0]][0]:.3f} s")
+    in_bodies = [seconds for kind in KINDS if kind != "build" for seconds in right[kind]]
+    compare("  last edit of a body to diagnostics", in_bodies, "a fresh script", script)
+    compare("  the same", in_bodies, "build and trace in a warm process", warm)
+    for kind in (kind for kind in KINDS if right[kind]):
+        compare(f"    the edits that {kind}", right[kind], "build and trace in a warm process", warm)
     print(f"  publications that took a right diagnostic away: {editor.taken_away} in {edits} edits")
     compare("  last edit to the last word on it", completed, "a fresh script", script)
     print(f"  CPU time of the server and its agent for each edit of {KEYS} keys: {used / edits:.2f} s")
     hovers.sort()
+    print(f"  memory of the server and its agent at rest after the last edit: {at_rest:.0f} MiB")
     print(f"  hover while traces run: p99 {hovers[int(0.99 * (len(hovers) - 1))] * 1000:.1f} ms (n={len(hovers)})")
     print(f"  CPU time of the server and its agent in {IDLE_SECONDS} s without a message: {idle:.2f} s")
 
