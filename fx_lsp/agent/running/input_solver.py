@@ -186,7 +186,9 @@ class _InputSolver:
         """
         new, ahead = None, MOST_RUNS_AHEAD
         for changed in self._changes(best):
-            run = self._run(changed) if self._left > least_left and ahead else None
+            if self._left <= least_left or not ahead:
+                break
+            run = self._run(changed)
             if run is None:
                 continue
             if run.error is None or run.calls > best.calls:
@@ -207,7 +209,10 @@ class _InputSolver:
     def _run(self, wanted: Wanted) -> _Run | None:
         """Run the program; None if it has been run with these inputs before, or if there were too many runs."""
         key = tuple(wanted.items())
-        if key in self._tried or self._left <= 0 or not self._may_run():
+        if key in self._tried or self._left <= 0:
+            return None
+        if not self._may_run():
+            self._left = 0
             return None
         self._tried.add(key)
         self._left -= 1
@@ -341,7 +346,9 @@ def solve_inputs(
     tensors = [name for name in names if name not in numeric]
     unlikely: list[Wanted] = [{**starts[0], **ranked} for ranked in _of_different_ranks(tensors, _widths(root))]
     starts += list(_one_by_one(starts[0], may_be_none))
-    nearly = [{**dict.fromkeys(starts[0], next(iter(known.values()))), **known} for known in lacking or ()]
+    nearly: list[Wanted] = [
+        {**dict.fromkeys(starts[0], next(iter(known.values()))), **known} for known in lacking or ()
+    ]
     nearly += [one for start in nearly for one in _one_by_one(start, may_be_none)]
     solver = _InputSolver(root, flags, left_out, most_runs, may_run)
     yield from solver.solve(listed, []) if is_certain else solver.solve([*nearly, *starts, *listed], unlikely)

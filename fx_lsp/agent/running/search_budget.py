@@ -36,8 +36,10 @@ class SearchBudget(TorchFunctionMode):
 
     def may_run(self, share: float = 1.0) -> bool:
         """Whether the program may be run once more, with a ``share`` of the budget; to be asked before each run."""
+        if self.runs >= share * self._share * MOST_RUNS or not self.has_left(share):
+            return False
         self.runs += 1
-        return self.runs <= share * self._share * MOST_RUNS and self.has_left(share)
+        return True
 
     def has_left(self, share: float) -> bool:
         """Whether the runs have done less than a ``share`` of the operations that they may do."""

@@ -23,12 +23,19 @@ def runs_until_spent(weight: torch.Tensor, x: torch.Tensor) -> int:
 
 def test_runs_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_budget, "MOST_RUNS", 5)
-    assert runs_until_spent(torch.rand(2, 2), torch.rand(2, 2)) == 6
+    assert runs_until_spent(torch.rand(2, 2), torch.rand(2, 2)) == 5
+
+
+def test_runs_that_are_refused_leave_the_rest_of_the_budget_to_other_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_budget, "MOST_RUNS", 6)
+    budget = SearchBudget()
+    assert [budget.may_run(1 / 2) for _ in range(20)] == [True] * 3 + [False] * 17
+    assert [budget.may_run() for _ in range(5)] == [True] * 3 + [False] * 2
 
 
 def test_large_runs_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_budget, "MOST_WORK", 10 * (64 * 32 * 2048 + search_budget.CALL))
-    assert runs_until_spent(torch.rand(64, 2048), torch.rand(32, 2048)) == 12
+    assert runs_until_spent(torch.rand(64, 2048), torch.rand(32, 2048)) == 11
     assert runs_until_spent(torch.rand(2, 2), torch.rand(2, 2)) > 50
 
 
