@@ -28,13 +28,12 @@ from fx_lsp.rules import rule_for
 _OF_TENSOR = re.compile(r"Eq\([uz]\w*, 1\)|Data-dependent branching")
 """In the error of a capture that would have to read the only element of a tensor of booleans."""
 
-FixAt = Callable[[Source, ast.expr], Iterator[Fix]]
+FixAt = Callable[[Source, ast.expr, "bool | None"], Iterator[Fix]]
+"""Finds fixes for a condition in a file; it is told whether the condition is a tensor, or None if it is not known."""
 
 
-def decides_by_tensor(failure: Failure) -> bool | None:
-    """Whether a capture could not decide by a tensor, rather than by a number; None if it is not known."""
-    if rule_for(failure.kind).capture == "fx":
-        return None
+def _decides_by_tensor(failure: Failure) -> bool:
+    """Whether a capture could not decide by a tensor, rather than by a number."""
     return _OF_TENSOR.search(failure.error) is not None
 
 
@@ -45,16 +44,17 @@ def with_tensors(source: Source, node: ast.expr, failure: Failure, fixes: FixAt)
     """
     decision = _decision(source, node)
     if decision is None or rule_for(failure.kind).capture == "fx":
-        yield from fixes(source, node)
+        yield from fixes(source, node, None)
         return
     numbers, logs = list(_tensors_instead(source, decision)), list(_logs_apart(source, decision))
+    is_tensor = bool(numbers) or _decides_by_tensor(failure)
     if not numbers and not logs:
-        yield from fixes(source, node)
+        yield from fixes(source, node, is_tensor)
         return
     at = _decisions(source).index(decision) + bool(logs)
     (text,) = applied([*numbers, *logs], lambda path: LineIndex(source.text)).values()
     edited = parsed(source.path, text)
-    for fix in fixes(edited, _decisions(edited)[at].test) if edited else ():
+    for fix in fixes(edited, _decisions(edited)[at].test, is_tensor) if edited else ():
         (new,) = applied(fix.changes, lambda path: LineIndex(text)).values()
         title = f"{fix.title}, by the tensor" if numbers else fix.title
         yield Fix(title, changes_between(source.path, source.text, new))

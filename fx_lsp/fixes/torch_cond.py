@@ -37,7 +37,7 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
         yield from with_tensors(source, node, failure, _fixes)
 
 
-def _fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
+def _fixes(source: Source, node: ast.expr, is_tensor: bool | None) -> Iterator[Fix]:
     torch = imported(source, "torch")
     change = _change(source, node, torch.name)
     if change is not None:

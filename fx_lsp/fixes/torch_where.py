@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
@@ -17,7 +16,7 @@ from fx_lsp.fixes.editing.conditions import Conditions
 from fx_lsp.fixes.editing.edited_source import Source, editable
 from fx_lsp.fixes.editing.expression_values import Values
 from fx_lsp.fixes.editing.import_edits import imported
-from fx_lsp.fixes.tensor_conditions import decides_by_tensor, with_tensors
+from fx_lsp.fixes.tensor_conditions import with_tensors
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
@@ -25,12 +24,11 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
 
     A number that was read from a tensor becomes the tensor again.
     """
-    is_tensor = decides_by_tensor(failure)
     for source, node in editable(failure.chain[-1:], read):
-        yield from with_tensors(source, node, failure, partial(_fixes, is_tensor))
+        yield from with_tensors(source, node, failure, _fixes)
 
 
-def _fixes(is_tensor: bool | None, source: Source, node: ast.expr) -> Iterator[Fix]:
+def _fixes(source: Source, node: ast.expr, is_tensor: bool | None) -> Iterator[Fix]:
     torch = imported(source, "torch")
     chooser = _Chooser(source, torch.name, is_tensor)
     change = _change(source, chooser, node)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -42,11 +43,13 @@ def check_captured(capture: Capture, program: Program, runs: ProgramRuns, *, mus
     compared. Unless the capture ``must_succeed``, a program that can't be captured is not compared: another failure is
     left.
     """
-    _check_fake_kernels(program, runs)
     alike = _with_sizes_of_first(runs)
     given = alike.inputs[0]
+    with _restoring_buffers(program.state):
+        _check_fake_kernels(program, runs)
     try:
-        captured = _captured(capture, program.built.root, given)
+        with _restoring_buffers(program.state):
+            captured = _captured(capture, program.built.root, given)
     except Exception as error:
         if not must_succeed:
             return
@@ -72,12 +75,39 @@ def _check_fake_kernels(program: Program, runs: ProgramRuns) -> None:
             raise ProofEnded("refuted", f"given {given}, {why}")
 
 
+@contextmanager
+def _restoring_buffers(state: torch.nn.Module) -> Iterator[None]:
+    """After the block, the buffers of ``state`` are what they were before it."""
+    places = [(module._buffers, name) for module in state.modules() for name in module._buffers]
+    saved = [(held[name], None if (tensor := held[name]) is None else tensor.clone()) for held, name in places]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for (held, name), (tensor, values) in zip(places, saved, strict=True):
+                held[name] = tensor
+                if tensor is not None and values is not None and not torch.equal(tensor, values):
+                    tensor.copy_(values)
+
+
 def _with_sizes_of_first(runs: ProgramRuns) -> ProgramRuns:
-    """Those of ``runs`` whose inputs are like the first, apart from the values in tensors."""
-    kept = [at for at, given in enumerate(runs.inputs) if _is_alike(given, runs.inputs[0])]
+    """Those of ``runs`` whose inputs are like the first, apart from the values in tensors.
+
+    Only the first, if the program changes its buffers: then the others' results depend on the calls before.
+    """
+    first, *others = (runs.observations[at].buffers for at in range(len(runs.inputs)))
+    is_stateful = any(not _is_same(first[name], other.get(name)) for other in others for name in first)
+    count = 1 if is_stateful else len(runs.inputs)
+    kept = [at for at in range(count) if _is_alike(runs.inputs[at], runs.inputs[0])]
     observations = (replace(runs.observations[at], buffers={}, gradients=None) for at in kept)
     inputs = tuple(runs.inputs[at] for at in kept)
     return replace(runs, inputs=inputs, names=frozenset(), observations=tuple(observations))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return one.shape == other.shape and bool(torch.equal(one, other))
+    return bool(one == other)
 
 
 def _is_alike(one: Input, other: Input) -> bool:
@@ -100,13 +130,14 @@ def _check_batch(program: Program, first: ProgramRuns) -> None:
     from fx_lsp.agent.capturing.export_capture import exported_with_batch
     from fx_lsp.agent.capturing.torch_internals import silence
 
-    with silence():
+    with silence(), _restoring_buffers(program.state):
         found = exported_with_batch(program.built.root, first.inputs[0])
     if found is None:
         return
     captured, other = found
     try:
-        expected = observe(program.built.root, other, program.state, frozenset(), gradients=False)
+        with _restoring_buffers(program.state):
+            expected = observe(program.built.root, other, program.state, frozenset(), gradients=False)
     except Exception:  # the program accepts only some sizes, or its result can't be compared
         return
     runs = replace(first, inputs=(other,), observations=(replace(expected, buffers={}, gradients=None),))

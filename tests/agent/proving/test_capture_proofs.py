@@ -133,6 +133,23 @@ async def test_an_optional_input_is_left_out_too(client: Client) -> None:
     assert (proof.verdict, "None" in proof.reason) == ("refuted", True), proof
 
 
+@pytest.mark.parametrize("capture", ["export", "compile"])
+@pytest.mark.parametrize("step", ["self.steps += 1", "self.steps = self.steps + 1"])
+async def test_a_program_that_counts_its_calls_is_compared_from_the_start(
+    client: Client, capture: Capture, step: str
+) -> None:
+    init = "self.register_buffer('steps', torch.zeros(1))"
+    old = f"{step}\nif x.sum() > 0:\n    x = x + 0\nreturn x * self.steps"
+    new = f"{step}\nx = torch.where(x.sum() > 0, x + 0, x)\nreturn x * self.steps"
+    file = client.write("net.py", program(old, init))
+    target = target_of(file, "Net()")
+    failures = (await client.trace(file, target, capture=capture)).only.failures
+    edited = {file: program(new, init)}
+    request = Prove(file, target, target, failures, {}, edited, (str(client.root),), PATIENT, capture=capture)
+    proof = await client.agent.prove(request)
+    assert proof.verdict == "proven", proof
+
+
 OPERATOR = """
 @torch.library.custom_op("fx_lsp_proofs::half_{name}", mutates_args=())
 def half(x: torch.Tensor) -> torch.Tensor:
