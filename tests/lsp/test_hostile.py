@@ -47,7 +47,7 @@ class Net(torch.nn.Module):
         return x.relu()
 """
 
-SETTINGS = {"timeLimit": 2.0, "memoryLimit": 512}
+SETTINGS = {"timeLimit": 1.0, "memoryLimit": 512}
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

@@ -25,7 +25,9 @@ Problem = tuple[int, str, str, str]
 
 @pytest.fixture(scope="module")
 def checked() -> Checked:
-    return asyncio.run(check(FILES, Settings(interpreter=(sys.executable,), notices=("all",))))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(CASES)  # so that the rest of the repository is not searched for uses of the cases
+        return asyncio.run(check(FILES, Settings(interpreter=(sys.executable,), notices=("all",))))
 
 
 def announced(file: Path) -> set[Problem]:

@@ -40,13 +40,15 @@ by_code = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.cod
 FX_RULES = [rule for rule in all_rules() if rule.capture == "fx"]
 
 
-def checked_examples(folder: Path, rules: Sequence[Rule], captures: Sequence[Capture]) -> Checked:
+def checked_examples(folder: Path, rules: Sequence[Rule], captures: Sequence[Capture], seconds: float) -> Checked:
     """Write the examples of rules, ``<code>-bad.py`` and ``<code>-good.py``, and check them."""
     for rule in rules:
         (folder / f"{rule.code}-bad.py").write_text(rule.bad, encoding="utf-8")
         (folder / f"{rule.code}-good.py").write_text(rule.good, encoding="utf-8")
-    settings = Settings(interpreter=(sys.executable,), time_limit=8.0, notices=("all",))
-    return asyncio.run(check(sorted(folder.glob("*.py")), settings, captures=captures))
+    settings = Settings(interpreter=(sys.executable,), time_limit=seconds, notices=("all",))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)  # so that no other workspace is searched for uses of the examples
+        return asyncio.run(check(sorted(folder.glob("*.py")), settings, captures=captures))
 
 
 def codes_of(rule: Rule, folder: Path, checked: Checked) -> dict[str, list[str]]:
@@ -65,14 +67,14 @@ def codes_of(rule: Rule, folder: Path, checked: Checked) -> dict[str, list[str]]
 def examples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Checked]:
     """The folder of the examples of symbolic tracing's rules, and what checking them found."""
     folder = tmp_path_factory.mktemp("examples")
-    return folder, checked_examples(folder, FX_RULES, ("fx",))
+    return folder, checked_examples(folder, FX_RULES, ("fx",), seconds=1)  # one example never ends
 
 
 @pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked")
 @pytest.mark.parametrize("capture", ["export", "compile"])
 def test_the_bad_examples_of_a_capture_fail_and_the_good_ones_do_not(capture: Capture, tmp_path: Path) -> None:
     rules = [rule for rule in all_rules() if rule.capture == capture]
-    checked = checked_examples(tmp_path, rules, (capture,))
+    checked = checked_examples(tmp_path, rules, (capture,), seconds=8)
     assert {rule.code: codes_of(rule, tmp_path, checked) for rule in rules} == {
         rule.code: {"bad": [rule.code], "good": []} for rule in rules
     }

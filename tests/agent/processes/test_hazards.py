@@ -9,7 +9,7 @@ from tests.agent.client import ENDLESS, Client, failing_text, text_at
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-SHORT = Limits(seconds=2.0, memory_mb=512)
+SHORT = Limits(seconds=1.0, memory_mb=512)
 
 GOOD = "\n\ndef good(x):\n    return x.cos()\n"
 
