@@ -39,7 +39,7 @@ async def test_a_hostile_module(client: Client, name: str, capture: Capture) -> 
     (client.root / "hostile").mkdir()
     file = shutil.copy(HOSTILE / f"{name}.py", client.root / "hostile" / f"{name}.py")
     target = target_of(str(file), "Net()", inputs=Snippet("(torch.ones(3, 4),)", 1))
-    report = (await client.trace(str(file), target, capture=capture, limits=Limits(seconds=4, memory_mb=2048))).only
+    report = (await client.trace(str(file), target, capture=capture, limits=Limits(seconds=2, memory_mb=2048))).only
     assert report.outcome == SAID[name][capture == "compile"]
     assert Path(canary).read_text() == "sings"
     good = client.write(
