@@ -76,7 +76,6 @@ MODELS = (
     of_timm("cpubone", "cpubone_nano()", 64),
     of_timm("crossvit", "crossvit_tiny_240(img_size=120, depth=((1, 1, 0), (1, 1, 0), (1, 1, 0)))", 120),
     of_timm("efficientvit_mit", "efficientvit_b0()", 64),
-    of_timm("efficientvit_msra", "efficientvit_m0(depth=(1, 1, 1), img_size=64)", 64),
     of_timm("hiera", "hiera_tiny_224(img_size=(64, 64))", 64),
     of_timm("mobilevit", "mobilevit_xxs()", 64),
     of_timm("mobilevit", "mobilevitv2_050()", 64),
