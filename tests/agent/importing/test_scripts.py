@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parents[2] / "workspaces" / "scripts"
 
 EXPECTED = re.compile(r"^# (?!fx:)(\w+): (.+)$", re.MULTILINE)
 
-SECONDS = {"slow_work": 3}
+SECONDS = {"slow_work": 1}
 """The time limits of files that exceed it; all others have plenty of time."""
 
 OF_IMPORT = ("import", "missing-package", "definitions-only")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 FOLDER = Path(__file__).parents[2] / "workspaces" / "scripts"
 NAMES = sorted(path.name for path in FOLDER.glob("*.py"))
-SECONDS = {"slow_work.py": 2}
+SECONDS = {"slow_work.py": 1}
 """The limits of files that run until they are stopped; others get plenty."""
 
 SOME = NAMES if os.environ.get("FX_LSP_ALL_SCRIPTS") else NAMES[::3]
