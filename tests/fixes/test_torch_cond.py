@@ -141,3 +141,8 @@ def test_a_side_of_several_statements_returns_no_tensor_that_it_was_given() -> N
         "return torch.cond(y.max() > 0, if_true, if_false, (x,))\n"
     )
     assert fixed(body) == new
+
+
+def test_random_numbers_are_drawn_only_if_python_would() -> None:
+    assert fixed("if self.training and torch.rand(1) < self.p:\n    return x\nreturn self.a(x)") is None
+    assert fixed("if torch.rand(1) < self.p and self.training:\n    return x\nreturn self.a(x)") is not None

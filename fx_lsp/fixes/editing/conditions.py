@@ -86,6 +86,8 @@ class Conditions:
             case ast.BoolOp(op=operator, values=values):
                 if any(_guards(value, values[index + 1 :]) for index, value in enumerate(values)):
                     return None
+                if any(map(_draws, values[1:])):  # Python may not get there, and the numbers after it would be others
+                    return None
                 parts = [self.recorded(value, of_tensors=of_tensors) for value in values]
                 symbol = " & " if isinstance(operator, ast.And) else " | "
                 return symbol.join(f"({part})" for part in parts) if all(parts) else None
@@ -190,6 +192,13 @@ def _either(parts: list[list[str]]) -> list[str]:
     if not all(len(part) == 1 for part in parts) or any(" is " in part[0] or "isinstance" in part[0] for part in parts):
         return []
     return [" | ".join(f"({part[0]})" for part in parts)]
+
+
+def _draws(test: ast.expr) -> bool:
+    """Whether evaluating ``test`` draws random numbers."""
+    called = (node.func for node in ast.walk(test) if isinstance(node, ast.Call))
+    names = (function.attr for function in called if isinstance(function, ast.Attribute))
+    return any(name.startswith(("rand", "bernoulli", "multinomial", "normal", "uniform")) for name in names)
 
 
 def _guards(test: ast.expr, others: Sequence[ast.expr]) -> bool:
