@@ -357,11 +357,15 @@ def solve_inputs(
 
 
 def _one_by_one(start: Wanted, names: Collection[str]) -> Iterator[Wanted]:
-    """``start`` with only one of ``names``, a tensor or a number, and with None for the others; then without one."""
+    """``start`` with only one of ``names``, and with None for the others; then without one.
+
+    The one is a tensor, an index for each item of the batch, such as a label, or a number.
+    """
     none = TensorLike((), "none")
     without = {path: none if path[0] in names else like for path, like in start.items()}
     for name in names if len(names) > 1 else ():
-        for like in (start[name,], TensorLike((NUMBER,), "number")):
+        label = TensorLike(next(iter(start.values())).shape[:1], "index")
+        for like in (start[name,], label, TensorLike((NUMBER,), "number")):
             yield {**without, (name,): like}
     for name in names if len(names) > 2 else ():
         yield {**start, (name,): none}

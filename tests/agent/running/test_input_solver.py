@@ -9,7 +9,9 @@ import torch
 
 from fx_lsp.agent.running.input_changes import ErrorText
 from fx_lsp.agent.running.input_search import solutions
+from fx_lsp.agent.running.input_solver import _one_by_one
 from fx_lsp.agent.running.search_budget import SearchBudget
+from fx_lsp.agent.running.wanted_inputs import TensorLike
 from fxcore.accelerators import OnCpu
 
 
@@ -623,6 +625,12 @@ def test_inputs_that_the_layers_alone_do_not_show_are_found(root: torch.nn.Modul
     with OnCpu(), SearchBudget() as budget:  # as in a proof
         given = next(solutions(root, {}, budget.may_run))
     root(*given.args, **given.kwargs)
+
+
+def test_an_optional_input_may_be_a_label_for_each_item() -> None:
+    start = {("x",): TensorLike((6, 3, 8, 8)), ("mask",): TensorLike((6, 3)), ("labels",): TensorLike((6, 3))}
+    tried = [(wanted["mask",], wanted["labels",]) for wanted in _one_by_one(start, ["mask", "labels"])]
+    assert (TensorLike((), "none"), TensorLike((6,), "index")) in tried
 
 
 def test_a_tensor_that_is_indexed_may_need_more_items() -> None:
