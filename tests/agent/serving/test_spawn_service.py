@@ -101,7 +101,7 @@ async def test_a_system_without_what_windows_lacks(connect: Connect, tmp_path: P
             os.abort()
         """,
     )
-    reports = (await client.trace(file, "good", "bad", "endless", "deadly", limits=Limits(seconds=5))).reports
+    reports = (await client.trace(file, "good", "bad", "endless", "deadly", limits=Limits(seconds=2))).reports
     outcomes = {key: report.outcome for key, report in reports.items()}
     assert outcomes == {"good": "traced", "bad": "failed", "endless": "timed-out", "deadly": "crashed"}
     places = [text_at(reports[key].failures[0].chain[-1]) for key in ("bad", "endless", "deadly")]
