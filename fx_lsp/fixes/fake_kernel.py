@@ -29,8 +29,8 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
             change = _fake(source, definition, f"    return {torch.name}.empty_like({tensor})")
             title = f"Register a fake implementation that returns a tensor like {tensor}"
             yield Fix(title, (*torch.changes, change))
-        if (change := _own_body(source, definition)) is not None:
-            yield Fix("Register its body as its fake implementation", (change,))
+        if (own := _own_body(source, definition)) is not None:
+            yield Fix("Register its body as its fake implementation", (own,))
         changes = [_own_body(source, item) for item in lacking]
         known = tuple(change for change in changes if change is not None)
         if len(known) == len(lacking) > 1:

@@ -152,15 +152,18 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
     return [part for part in (*heads, *_sides(file, inner, new)) if not gone.isdisjoint(part.lines)]
 
 
-def parts_of_branch(file: str, text: str, line: int, col: int) -> list[Part]:
+def parts_of_branch(file: str, text: str, line: int, col: int, new: str = "") -> list[Part]:
     """Both sides of the ``if`` whose condition has an expression that begins at ``line`` and ``col``: their statements.
 
     Without an ``else``, the other side is that the ``if`` is skipped because of this expression. An edit may move the
-    statements as they are, so that their lines count as neither old nor new.
+    statements as they are, so that their lines count as neither old nor new. Nothing has to be reached if the ``new``
+    text has the same branch, which only logs, under ``not torch.compiler.is_compiling()``.
     """
     parts: list[Part] = []
     for node in ast.walk(_parsed(text)):
         if isinstance(node, ast.If) and (failing := _beginning_at(node.test, line, col)):
+            if all(map(_only_logs, node.body)) and _is_kept_unless_compiling(node, new):
+                continue
             inner = [*_run_through(node.body), *_run_through(node.orelse)]
             parts += [Part(file, _head(part)) for part in inner if isinstance(part, ast.stmt) and _is_run(part)]
             if inner and not node.orelse and node.body[0].lineno > node.lineno:
@@ -179,6 +182,37 @@ def _ends(node: ast.expr) -> Ends | None:
     if not hasattr(CodeType, "co_positions"):  # Python 3.10
         return None
     return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+
+
+_LOGS = frozenset(
+    {"critical", "debug", "error", "exception", "info", "log", "print", "warn", "warning", "warning_once"}
+)
+"""The functions and methods that only tell something."""
+
+
+def _only_logs(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
+            return name in _LOGS
+    return False
+
+
+def _is_kept_unless_compiling(branch: ast.If, new: str) -> bool:
+    """Whether the new text has ``branch`` with the same body, under the same condition unless the program is captured.
+
+    Then the program itself does what it did, whether an input reaches the body or not.
+    """
+    values = [branch.test]
+    if isinstance(branch.test, ast.BoolOp) and isinstance(branch.test.op, ast.And):
+        values = branch.test.values
+    wanted = [[*map(ast.dump, part)] for part in (values, branch.body, branch.orelse)]
+    for node in ast.walk(_parsed(new)):
+        match node:
+            case ast.If(test=ast.BoolOp(op=ast.And(), values=[ast.UnaryOp(op=ast.Not(), operand=first), *others])):
+                found = [[*map(ast.dump, part)] for part in (others, node.body, node.orelse)]
+                if found == wanted and ast.unparse(first).endswith(".is_compiling()"):
+                    return True
+    return False
 
 
 def _lines_of(block: Sequence[ast.stmt]) -> range:

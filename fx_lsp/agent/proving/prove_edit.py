@@ -451,10 +451,11 @@ class _EditProof:
 
     def _branches(self, spans: Sequence[Span | None]) -> Iterator[Part]:
         """For a capture, both sides of the branches that it could not decide, in the files that are edited."""
-        texts = {path: old for path, old, _ in self._edits()} if self._request.capture != "fx" else {}
+        texts = {path: (old, new) for path, old, new in self._edits()} if self._request.capture != "fx" else {}
         for span in spans:
             if span is not None and span.file in texts:
-                yield from parts_of_branch(span.file, texts[span.file], span.line, span.col)
+                old, new = texts[span.file]
+                yield from parts_of_branch(span.file, old, span.line, span.col, new)
 
     def _edited_lines(self) -> set[tuple[str, int]]:
         """The file and number of each line of the new texts that is not in the old ones."""

@@ -93,6 +93,21 @@ pytestmark = [
         ),
         (
             "export",
+            "if (x - x).nan_to_num().sum() > 1:\n    print('never')\nreturn x * 2",
+            "if not torch.compiler.is_compiling() and (x - x).nan_to_num().sum() > 1:\n"
+            "    print('never')\nreturn x * 2",
+            "proven",
+            "behaves the same",
+        ),
+        (
+            "export",
+            "if (x - x).nan_to_num().sum() > 1:\n    x.mul_(2)\nreturn x * 2",
+            "if not torch.compiler.is_compiling() and (x - x).nan_to_num().sum() > 1:\n    x.mul_(2)\nreturn x * 2",
+            "untried",
+            "no input was found that reaches line",
+        ),
+        (
+            "export",
             "if x.sum() > 0:\n    x = x * 2\nreturn x + 1",
             "x = x * 2\nreturn x + 1",
             "refuted",
