@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -45,8 +45,6 @@ def check_captured(capture: Capture, program: Program, runs: ProgramRuns, *, mus
     """
     alike = _with_sizes_of_first(runs)
     given = alike.inputs[0]
-    with _restoring_buffers(program.state):
-        _check_fake_kernels(program, runs)
     try:
         with _restoring_buffers(program.state):
             captured = _captured(capture, program.built.root, given)
@@ -59,16 +57,18 @@ def check_captured(capture: Capture, program: Program, runs: ProgramRuns, *, mus
         _check_batch(program, alike)
 
 
-def _check_fake_kernels(program: Program, runs: ProgramRuns) -> None:
+def check_fake_kernels(program: Program, runs: ProgramRuns) -> None:
     """Raises `ProofEnded` if an operator of the program returns other sizes than its fake implementation says.
 
-    This needs no capture, so it is also found out if another failure is left.
+    This needs no capture, so it is also found out if another failure is left. What can't be run under a mode, as some
+    calls of ``torch.cond``, is not checked. Run this in a process of its own: it marks functions, so that
+    ``torch.compile`` does not look into them.
     """
     from fx_lsp.agent.capturing.torch_internals import checking_fake_kernels, silence
 
     for given in runs.inputs:
         ChildRunner.go_on()
-        with silence(), checking_fake_kernels() as wrong:
+        with suppress(Exception), silence(), checking_fake_kernels() as wrong:
             observe(program.built.root, given, program.state, frozenset(), gradients=False)
         if wrong:
             why = f"`{wrong[0]}` returns another size or dtype than its fake implementation"

@@ -22,7 +22,7 @@ from fx_lsp.agent.importing.workspace_importer import lines_of
 from fx_lsp.agent.messages import Heartbeat, Proof, Prove, Report, Span, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.priority import give_way_to_traces
-from fx_lsp.agent.proving.capture_failures import captured_failures, check_captured
+from fx_lsp.agent.proving.capture_failures import captured_failures, check_captured, check_fake_kernels
 from fx_lsp.agent.proving.failure_matching import (
     FoundFailures,
     Places,
@@ -412,6 +412,7 @@ class _EditProof:
         if capture == "fx":
             apart(partial(check_graph, program, runs))
         else:
+            apart(partial(check_fake_kernels, program, runs))
             apart(partial(check_captured, capture, program, runs, must_succeed=must_succeed))
 
     def _comparable(self, before: _Explored, after: FoundFailures) -> Places:
