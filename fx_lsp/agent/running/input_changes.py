@@ -48,6 +48,14 @@ _OUT_OF_BOUNDS = re.compile(r"index (\d+) is out of bounds for dimension \d+ wit
 
 _ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
 
+_TOO_SMALL = re.compile(
+    r"input size per channel: \((?P<all>[\dx ]+)\)\. Kernel|input size: \(\d+(?P<x>[\dx]+)\)\. Calculated out"
+)
+"""The size of an image, or of what else a convolution or a pooling passes over, that has less than one window."""
+
+LARGER = (16, 64, 256)
+"""The sizes to try in all dimensions of such an image."""
+
 _NUMBER = re.compile(r"(?<![\w.])\d{1,5}(?![\w.])|(?<=\dx)\d{1,5}\b|\b\d{1,5}(?=x\d)")
 
 _VIEW = re.compile(r"shape '\[([\d, ]+)\]' is invalid for input of size (\d+)")
@@ -81,6 +89,9 @@ class ErrorText:
         """How wide the input of a layer would have to be, and how wide it is."""
         self.unbatched = [tuple(map(int, found.split(","))) for found in _UNBATCHED.findall(text)]
         """The shapes of inputs that a convolution has taken for one item of a batch."""
+        small = _TOO_SMALL.search(text)
+        self.too_small = len(re.findall(r"\d+", small["all"] or small["x"])) if small else 0
+        """How many dimensions the image has that is too small for a window; 0 if the error is about something else."""
         long_enough = [int(index) + 1 for index in _OUT_OF_BOUNDS.findall(text)]
         joined = [sum(map(int, parts.split(","))) for parts in _PARTS.findall(text)]
         sizes = [*joined, *numbers, *long_enough, *map(int, _NUMBER.findall(text)), *_products(shapes)]
@@ -112,7 +123,9 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
     shape = like.shape
     batch = shape[:1] if len(shape) > 1 else (2,)
     usual = [usual for width in widths for usual in ((*batch, width, 8, 8), (*batch, 16, width))]
-    shapes = [
+    kept = shape[: -told.too_small] if 0 < told.too_small < len(shape) else ()
+    shapes = [(*kept, *[size] * told.too_small) for size in LARGER if kept]
+    shapes += [
         with_size(shape, dim, new) for new, old in told.widths for dim, size in enumerate(shape) if dim and size == old
     ]
     shapes += [

@@ -11,7 +11,7 @@ import ast
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any
@@ -29,7 +29,7 @@ from fxcore.explore.guess_inputs import guesses
 LEAST, MOST = 3, 12
 """The minimum and the maximum number of inputs that a proof uses."""
 
-MOST_OPTIONAL_RUNS, MOST_OPTIONAL_RUNS_IF_NEEDED = 24, 150
+MOST_OPTIONAL_RUNS, MOST_OPTIONAL_RUNS_IF_NEEDED = 60, 150
 """How often a program that runs without its optional inputs is run in search of these: usually, and if the inputs that
 are known miss a part of the code."""
 
@@ -238,8 +238,13 @@ def with_optional_inputs(
     ]
     known = {name: value for name, value in given.items() if name not in names}
     starts = [dict.fromkeys(names, tensor) for tensor in tensors_of(known.values())]
-    for full in itertools.islice(solve_inputs(root, names, known, starts, most_runs=most_runs, may_run=may_run), 1):
+    found = solve_inputs(root, names, known, starts, most_runs=most_runs, may_run=may_run)
+    for full in itertools.islice((one for one in found if _has_any(one.by_parameter(root), names)), 1):
         yield from itertools.chain([full], around(full, root, fixed))
+
+
+def _has_any(arguments: Mapping[str, Any], names: Iterable[str]) -> bool:
+    return any(arguments.get(name) is not None for name in names)
 
 
 def without_optional_inputs(root: Callable[..., Any], first: Input, fixed: Mapping[str, Any]) -> Iterator[Input]:

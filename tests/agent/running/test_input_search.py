@@ -10,7 +10,15 @@ from functools import partial
 import pytest
 import torch
 
-from fx_lsp.agent.running.input_search import LEAST, MOST, NoInputs, around, candidates, find_inputs
+from fx_lsp.agent.running.input_search import (
+    LEAST,
+    MOST,
+    NoInputs,
+    around,
+    candidates,
+    find_inputs,
+    with_optional_inputs,
+)
 from fx_lsp.agent.running.observation import Input
 
 NET = torch.nn.Linear(4, 4)
@@ -208,3 +216,25 @@ def test_no_guess_takes_gigabytes() -> None:
     found = list(candidates(torch.nn.Conv3d(64, 8, 3), {}, None, "", {}))
     assert found
     assert max(tensor.numel() for given in found for tensor in given.kwargs.values()) < 1 << 27
+
+
+class Prompts(torch.nn.Module):
+    """Takes what the graph of it requires: each of several inputs that any caller may leave out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = torch.nn.Linear(2, 16)
+        self.shrink = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 2, stride=2), torch.nn.Conv2d(4, 16, 2, stride=2))
+
+    def forward(
+        self, points: torch.Tensor | None, boxes: torch.Tensor | None, masks: torch.Tensor | None
+    ) -> tuple[torch.Tensor, ...]:
+        prompts = [self.embed(points)] if points is not None else []
+        prompts += [self.embed(boxes.reshape(-1, 2, 2))] if boxes is not None else []
+        return (*prompts, self.shrink(masks)) if masks is not None else (*prompts,)
+
+
+def test_an_image_among_inputs_of_another_kind_is_found() -> None:
+    first = Input((torch.rand(2, 3, 2), torch.rand(2, 4), None))
+    [full, *_] = with_optional_inputs(Prompts(), first, {}, lambda: True)
+    assert full.by_parameter(Prompts())["masks"].dim() >= 3

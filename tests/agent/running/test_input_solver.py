@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 
 from fx_lsp.agent.running.input_changes import ErrorText
 from fx_lsp.agent.running.input_search import solutions
-from fx_lsp.agent.running.input_solver import _one_by_one
+from fx_lsp.agent.running.input_solver import _one_by_one, solve_inputs
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.running.wanted_inputs import TensorLike
 from fxcore.accelerators import OnCpu
@@ -655,3 +656,15 @@ def test_where_a_fixed_value_is_rejected_there_are_few_runs() -> None:
     with OnCpu(), SearchBudget() as budget:
         assert next(solutions(Labelled(), {"y": None}, budget.may_run), None) is None
     assert budget.runs < 50
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        torch.nn.Sequential(torch.nn.Conv2d(1, 4, 40)),
+        torch.nn.Sequential(torch.nn.Conv2d(1, 4, 1), torch.nn.MaxPool2d(50)),
+    ],
+)
+def test_an_image_that_is_smaller_than_a_window_grows_in_all_dimensions(layers: torch.nn.Module) -> None:
+    start = {"input": torch.rand(2, 3, 2)}
+    assert list(itertools.islice(solve_inputs(layers, ["input"], {}, [start], most_runs=60), 1))
