@@ -17,7 +17,7 @@ import torch
 
 from fx_lsp.agent.running.records import AttributeName, Record
 
-LARGEST = 600_000
+LARGEST = 2_000_000
 """The maximum number of elements of an input."""
 
 NUMBER = 3
