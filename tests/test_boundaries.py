@@ -56,11 +56,11 @@ def test_what_the_command_line_shares_with_the_server_knows_of_no_client() -> No
 
 def test_what_runs_in_the_users_python_needs_nothing_but_torch() -> None:
     # Printing a graph as a table takes tabulate where the user has it, as in torch.fx.
-    allowed = ("torch", "fxcore", "tabulate")
-    assert offences(modules("fxcore"), lambda name: not is_standard(name) and not within(name, *allowed)) == {}
+    cores = ("torch", "fxcore", "tabulate")
+    assert offences(modules("fxcore"), lambda name: not is_standard(name) and not within(name, *cores)) == {}
     # A missing package that reads YAML files is imitated only where the user has what reads them.
-    allowed = ("torch", "fxcore", "fx_lsp.agent", "yaml")
-    assert offences(modules("fx_lsp/agent"), lambda name: not is_standard(name) and not within(name, *allowed)) == {}
+    agents = ("torch", "fxcore", "fx_lsp.agent", "yaml")
+    assert offences(modules("fx_lsp/agent"), lambda name: not is_standard(name) and not within(name, *agents)) == {}
 
 
 def test_the_tracer_is_not_torchs() -> None:

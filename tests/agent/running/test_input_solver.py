@@ -12,7 +12,7 @@ from fx_lsp.agent.running.input_changes import ErrorText
 from fx_lsp.agent.running.input_search import solutions
 from fx_lsp.agent.running.input_solver import _one_by_one, solve_inputs
 from fx_lsp.agent.running.search_budget import SearchBudget
-from fx_lsp.agent.running.wanted_inputs import TensorLike
+from fx_lsp.agent.running.wanted_inputs import TensorLike, Wanted
 from fxcore.accelerators import OnCpu
 
 
@@ -536,7 +536,7 @@ class PassingOn(torch.nn.Module):
         assert x.shape[-1] == 16
         return self.loss(x, *args, **kwargs)
 
-    def loss(self, x: torch.Tensor, *, classes: torch.Tensor) -> torch.Tensor:
+    def loss(self, x: torch.Tensor, *, classes: torch.Tensor) -> Any:
         return x.movedim(1, -1) + self.classes(classes)[:, None, None]
 
 
@@ -629,7 +629,7 @@ def test_inputs_that_the_layers_alone_do_not_show_are_found(root: torch.nn.Modul
 
 
 def test_an_optional_input_may_be_a_label_for_each_item() -> None:
-    start = {("x",): TensorLike((6, 3, 8, 8)), ("mask",): TensorLike((6, 3)), ("labels",): TensorLike((6, 3))}
+    start: Wanted = {("x",): TensorLike((6, 3, 8, 8)), ("mask",): TensorLike((6, 3)), ("labels",): TensorLike((6, 3))}
     tried = [(wanted["mask",], wanted["labels",]) for wanted in _one_by_one(start, ["mask", "labels"])]
     assert (TensorLike((), "none"), TensorLike((6,), "index")) in tried
 
