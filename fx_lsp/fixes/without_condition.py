@@ -14,13 +14,15 @@ from fx_lsp.fixes.editing import Fix, TextChange
 from fx_lsp.fixes.editing.branch_sides import is_plain, lines_of
 from fx_lsp.fixes.editing.data_flow import leaves
 from fx_lsp.fixes.editing.edited_source import Source, first_line, for_failing_expression
-from fx_lsp.fixes.skip_while_compiling import is_log
 
 _MORE = (ast.NamedExpr, ast.BoolOp, ast.IfExp)
 """Parts of a condition that may do more than ask whether there is work to do."""
 
 _COUNTS = frozenset({"dim", "len", "ndim", "nelement", "numel", "shape", "size"})
 """The names by which a condition asks how much there is, rather than what it contains."""
+
+_CHANGES = frozenset({"add", "append", "clear", "extend", "insert", "pop", "remove", "setdefault", "sort", "update"})
+"""The methods by which a program changes a list, a dictionary or a set."""
 
 
 @for_failing_expression
@@ -112,23 +114,24 @@ def _assigns_none(statement: ast.stmt) -> bool:
 
 
 def _has_other_effects(statement: ast.stmt) -> bool:
-    """Whether a statement does something that a proof does not compare: it prints, logs or changes an object."""
+    """Whether a statement does something that a proof does not compare: it logs, writes, or changes an object."""
     for node in ast.walk(statement):
         match node:
-            case ast.Expr(value=ast.Call(func=function)) if is_log(function) or _changes_own(function):
+            case ast.Expr(value=ast.Call(func=function)) if not _only_changes_values(function):
                 return True
             case ast.Attribute(ctx=ast.Store()) | ast.Global() | ast.Nonlocal():
                 return True
     return False
 
 
-def _changes_own(function: ast.expr) -> bool:
-    """Whether a call whose result nobody uses may change the module, other than by a tensor's method in place."""
+def _only_changes_values(function: ast.expr) -> bool:
+    """Whether a call whose result nobody uses changes a tensor, in place, or a collection that the module lacks."""
     root = function
     while isinstance(root, (ast.Attribute, ast.Subscript)):
         root = root.value
-    is_in_place = isinstance(function, ast.Attribute) and function.attr.endswith("_")
-    return isinstance(root, ast.Name) and root.id == "self" and not is_in_place
+    name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
+    is_own = isinstance(root, ast.Name) and root.id == "self"
+    return name.endswith("_") or (name in _CHANGES and isinstance(function, ast.Attribute) and not is_own)
 
 
 def _may_only_save_work(condition: ast.expr) -> bool:

@@ -100,7 +100,7 @@ class StandIn:
         if BUILDS.search(self._name) and (build := _construction(*args, **kwargs)):
             return build()
         if len(args) == 1 and not kwargs and isinstance(args[0], type):
-            return _noting_instances(args[0], self._name) if _lacks_constructor(args[0]) else args[0]
+            return noting_instances(args[0], self._name) if _lacks_constructor(args[0]) else args[0]
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
             return _noting_calls(args[0], self._name, note_decorated)
         if _REQUEST.match(self._name) and not is_importing():
@@ -351,7 +351,7 @@ def _lacks_constructor(cls: type) -> bool:
     return has_fields and "__init__" not in own
 
 
-def _noting_instances(cls: type, name: str) -> type:
+def noting_instances(cls: type, name: str) -> type:
     """Give ``cls`` a constructor that notes the use of the stand-in ``name``, which was meant to write one."""
     made: Any = cls
     made.__init__ = _noting_calls(made.__init__, name, note_use)

@@ -36,7 +36,8 @@ class CfgNode(AttributeDict):
             self[name] = value
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CfgNode:
-        made = CfgNode(new_allowed=self._takes_new)
+        made = type(self).__new__(type(self))
+        made._takes_new = self._takes_new
         dict.update(made, {key: copy.deepcopy(value, memo) for key, value in self.items()})
         made._is_frozen = self._is_frozen
         return made

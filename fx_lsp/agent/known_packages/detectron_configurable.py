@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.known_packages.config_nodes import CfgNode
 from fx_lsp.agent.known_packages.omegaconf_configurations import DictConfig
 
 _NO_CONFIGURATION = (int, float, str, list, tuple, torch.Tensor, torch.nn.Module)
@@ -48,7 +49,7 @@ def _has_configuration(
         inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
         return True
-    return isinstance(first, DictConfig)
+    return isinstance(first, CfgNode | DictConfig)
 
 
 def _arguments(from_config: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -36,30 +36,36 @@ def get_class(path: Any) -> Any:
 
 def instantiate(config: Any = None, *args: Any, **kwargs: Any) -> Any:
     """What ``config`` says to call, called with its values, ``args`` and ``kwargs``; NotImplemented if not known."""
-    if config is None:
-        return None
+    return None if config is None else _instantiated(config, args, kwargs, is_recursive=True, convert="none")
+
+
+def _instantiated(
+    config: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, is_recursive: bool, convert: str
+) -> Any:
+    """What `instantiate` returns; ``is_recursive`` and ``convert`` hold unless ``config`` says otherwise."""
     said = merged([config, kwargs]) if isinstance(config, Mapping) else {}
     target = said.get("_target_", NotImplemented)
     function = get_object(target) if isinstance(target, str) else target
     if not callable(function):
         return NotImplemented
     value = functools.partial(
-        _value, is_recursive=said.get("_recursive_", True), is_plain=said.get("_convert_", "none") != "none"
+        _value, is_recursive=said.get("_recursive_", is_recursive), convert=said.get("_convert_", convert)
     )
-    args = (*args, *map(value, said.get("_args_", ())))
+    args = args or tuple(map(value, said.get("_args_", ())))
     kwargs = {key: value(said[key]) for key in said if key not in _OPTIONS}
     return functools.partial(function, *args, **kwargs) if said.get("_partial_") else function(*args, **kwargs)
 
 
-def _value(value: Any, *, is_recursive: bool, is_plain: bool) -> Any:
+def _value(value: Any, *, is_recursive: bool, convert: str) -> Any:
     """What is passed for a value of a configuration.
 
-    That is what it describes if ``is_recursive``. ``is_plain``: as plain dictionaries and lists.
+    That is what it describes if ``is_recursive``. ``convert``: "none" unless as plain dictionaries and lists.
     """
-    same = functools.partial(_value, is_recursive=is_recursive, is_plain=is_plain)
+    same = functools.partial(_value, is_recursive=is_recursive, convert=convert)
+    is_plain = convert != "none"
     match value:
         case Mapping() if is_recursive and "_target_" in value:
-            made = instantiate(value)
+            made = _instantiated(value, (), {}, is_recursive=is_recursive, convert=convert)
             return StandIn("hydra.utils.instantiate()") if made is NotImplemented else made
         case Mapping():
             items = {key: same(item) for key, item in value.items()}

@@ -28,10 +28,12 @@ _KNOWN: dict[tuple[str, str], Any] = {
     ("attr", "define"): attrs_classes.define,
     ("attr", "field"): attrs_classes.field,
     ("attr", "ib"): attrs_classes.field,
+    ("attr", "optional"): attrs_classes.optional,
     ("attr", "s"): attrs_classes.attrs,
     ("attrs", "Factory"): attrs_classes.Factory,
     ("attrs", "define"): attrs_classes.define,
     ("attrs", "field"): attrs_classes.field,
+    ("attrs", "optional"): attrs_classes.optional,
     ("box", "Box"): attribute_dictionaries.Box,
     ("detectron2", "CfgNode"): config_nodes.CfgNode,
     ("detectron2", "configurable"): detectron_configurable.configurable,
@@ -68,7 +70,10 @@ _KNOWN: dict[tuple[str, str], Any] = {
 }
 """By the top-level package and the name of the class or function; some packages have it in several modules."""
 
-SUBMODULES = frozenset({"ml_collections.config_dict", "mmcv.utils", "mmengine.config", "mmengine.utils", "hydra.utils"})
+SUBMODULES = frozenset(
+    {"attr.converters", "attrs.converters", "hydra.utils", "ml_collections.config_dict"}
+    | {"mmcv.utils", "mmengine.config", "mmengine.utils"}
+)
 """Modules with such parts that their packages import themselves."""
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def is_seq_of(seq: Any, expected_type: Any, seq_type: Any = Sequence) -> bool:
+def is_seq_of(seq: Any, expected_type: Any, seq_type: Any = None) -> bool:
     """Whether ``seq`` is a sequence of that type, and all that is in it of the expected type."""
-    return isinstance(seq, seq_type) and all(isinstance(item, expected_type) for item in seq)
+    return isinstance(seq, seq_type or Sequence) and all(isinstance(item, expected_type) for item in seq)
 
 
 def is_list_of(seq: Any, expected_type: Any) -> bool:

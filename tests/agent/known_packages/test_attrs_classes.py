@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch import nn
 
 from fx_lsp.agent.importing.stand_in_modules import StandInModule
 from fx_lsp.agent.importing.stand_ins import StandIn
+from fx_lsp.agent.missing.missing_uses import forget_uses, used_stand_in
 
 attr: Any = StandInModule("attr")
 
@@ -87,3 +89,92 @@ def test_a_class_that_compares_fields_has_no_hash() -> None:
 
 def test_what_is_given_another_name_is_unknown() -> None:
     assert isinstance(attr.ib(alias="other"), StandIn)
+
+
+def test_what_has_fields_that_are_not_known_is_a_use_of_what_is_missing() -> None:
+    @attr.s
+    class Renamed:
+        width: Any = attr.ib(alias="other")
+
+    @attr.s
+    class Base:
+        width: Any = attr.ib(default=3)
+
+    @attr.s(these={"depth": attr.ib()})
+    class Given(Base): ...
+
+    @attr.s
+    class Inherits(Renamed):
+        depth: Any = attr.ib(default=3)
+
+    for made in (Renamed, Given, Inherits):
+        forget_uses()
+        with contextlib.suppress(TypeError):
+            made(1)
+        assert used_stand_in() is not None
+
+
+def test_instances_are_compared_and_hashed_as_the_options_say() -> None:
+    @attr.s
+    class Plain:
+        one: Any = attr.ib()
+        other: Any = attr.ib(default=0, eq=False)
+
+    @attr.s(frozen=True)
+    class Frozen:
+        one: Any = attr.ib()
+
+    @attr.s(cmp=False)
+    class Same:
+        one: Any = attr.ib()
+
+    @attr.define
+    class Own:
+        one: int
+
+        def __hash__(self) -> int:
+            return 3
+
+    assert Plain(1, 2) == Plain(1, 3)
+    assert Plain(1) != Plain(2)
+    assert Plain.__hash__ is None
+    assert len({Frozen(1), Frozen(1), Frozen(2)}) == 2
+    assert len({Same(1), Same(1)}) == 2
+    assert hash(Own(1)) == 3  # type: ignore[call-arg]
+
+
+def test_a_constructor_of_its_own_may_call_the_one_that_is_written() -> None:
+    @attr.define
+    class Own:
+        width: int
+
+        def __init__(self, half: int) -> None:
+            self.__attrs_init__(2 * half)  # type: ignore[attr-defined]
+
+    assert Own(2).width == 4
+
+
+def test_a_field_that_is_defined_again_is_the_last_also_for_those_that_inherit_it() -> None:
+    @attr.s
+    class Base:
+        one: Any = attr.ib(default=1)
+        other: Any = attr.ib(default=2)
+
+    @attr.s
+    class Middle(Base):
+        one: Any = attr.ib(default=3)
+
+    @attr.s
+    class Last(Middle):
+        more: Any = attr.ib(default=4)
+
+    assert [*inspect.signature(Last).parameters] == ["other", "one", "more"]
+
+
+def test_an_optional_value_is_not_converted_if_it_is_none() -> None:
+    @attr.s
+    class Settings:
+        width: Any = attr.ib(None, None, converter=attr.converters.optional(int))
+
+    assert Settings().width is None
+    assert Settings(width="3").width == 3

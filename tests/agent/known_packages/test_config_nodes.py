@@ -76,3 +76,11 @@ def test_values_are_unknown_if_nothing_can_read_a_file(monkeypatch: pytest.Monke
     cfg.merge_from_file("net.yaml")
     assert isinstance(cfg.WIDTH, StandIn)
     assert isinstance(cfg.MODEL.DEPTH, StandIn)
+
+
+def test_a_clone_has_the_class_of_the_original() -> None:
+    class Own(CfgNode):  # type: ignore[misc]
+        def double(self) -> Any:
+            return 2 * self.WIDTH
+
+    assert Own({"WIDTH": 3}).clone().double() == 6

@@ -70,3 +70,12 @@ def test_what_is_within_and_not_there_is_unknown() -> None:
     made = UTILS.instantiate({"_target_": HOLDER, "part": {"_target_": "nowhere.Part"}, "path": "${root}"})
     assert isinstance(made.kwargs["part"], StandIn)
     assert isinstance(made.kwargs["path"], StandIn)
+
+
+def test_arguments_replace_those_of_the_configuration() -> None:
+    assert UTILS.instantiate({"_target_": HOLDER, "_args_": [1, 2]}, 3).args == (3,)
+
+
+def test_what_is_within_is_converted_like_what_is_around_it() -> None:
+    made = UTILS.instantiate({"_target_": HOLDER, "_convert_": "all", "part": {"_target_": HOLDER, "sizes": [1]}})
+    assert isinstance(made.kwargs["part"].kwargs["sizes"], list)

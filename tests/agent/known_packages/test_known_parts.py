@@ -166,5 +166,6 @@ def test_questions_about_types() -> None:
         assert of(package, "is_tuple_of")([1, 2], int) is False
         assert of(package, "is_list_of")([1, "2"], int) is False
         assert of(package, "is_seq_of")([1, "2"], (int, str)) is True
+        assert of(package, "is_seq_of")((1, 2), int, None) is True
         assert of(package, "is_str")("x") is True
     assert isinstance(of("mmcv", "is_tuple_of")((1, StandIn("x")), int), StandIn)
