@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from torch import nn
@@ -107,7 +107,8 @@ def test_what_has_fields_that_are_not_known_is_a_use_of_what_is_missing() -> Non
     class Inherits(Renamed):
         depth: Any = attr.ib(default=3)
 
-    for made in (Renamed, Given, Inherits):
+    kinds: Any = (Renamed, Given, Inherits)
+    for made in kinds:
         forget_uses()
         with contextlib.suppress(TypeError):
             made(1)
@@ -135,12 +136,14 @@ def test_instances_are_compared_and_hashed_as_the_options_say() -> None:
         def __hash__(self) -> int:
             return 3
 
-    assert Plain(1, 2) == Plain(1, 3)
-    assert Plain(1) != Plain(2)
-    assert Plain.__hash__ is None
-    assert len({Frozen(1), Frozen(1), Frozen(2)}) == 2
-    assert len({Same(1), Same(1)}) == 2
-    assert hash(Own(1)) == 3  # type: ignore[call-arg]
+    plain, frozen, same, own = (cast("Any", kind) for kind in (Plain, Frozen, Same, Own))
+    assert plain(1, 2) == plain(1, 3)
+    assert plain(1) != plain(2)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(plain(1))
+    assert len({frozen(1), frozen(1), frozen(2)}) == 2
+    assert len({same(1), same(1)}) == 2
+    assert hash(own(1)) == 3
 
 
 def test_a_constructor_of_its_own_may_call_the_one_that_is_written() -> None:
@@ -177,4 +180,4 @@ def test_an_optional_value_is_not_converted_if_it_is_none() -> None:
         width: Any = attr.ib(None, None, converter=attr.converters.optional(int))
 
     assert Settings().width is None
-    assert Settings(width="3").width == 3
+    assert Settings(width="3").width == 3  # type: ignore[call-arg]
