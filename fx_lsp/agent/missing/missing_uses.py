@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 MOST_USES = 10_000
 """How many uses one build and trace may make. A loop that asks a stand-in whether to go on never ends."""
+
+_MAKES_NO_MODULE = re.compile(r"\w*(Tokenizer|Processor|FeatureExtractor)\w*(\.\w+)?\(\)$")
+"""The end of the name of an object that takes text or images, and is called like a module although it is none."""
 
 _used: dict[str, None] = {}
 """The names of the stand-ins that were used, in order."""
@@ -80,9 +85,9 @@ def called_stand_ins() -> tuple[list[str], list[str]]:
     The first list is of functions and methods, which torch.fx would run. The second is of objects that the program got
     from a missing table or function, such as ``ACTIVATIONS['gelu']`` and ``build_norm_layer()``, and then called. As a
     rule these are modules, which can be leaves. An object that may run one of the program's own functions or modules,
-    such as ``checkpointed(…)``, is in the first list.
+    such as ``checkpointed(…)``, and one that is no module, such as a tokenizer, is in the first list.
     """
-    objects = [name for name in _called if name.endswith(("]", "()"))]
+    objects = [name for name in _called if name.endswith(("]", "()")) and not _MAKES_NO_MODULE.search(name)]
     return [name for name in _called if name not in objects], objects
 
 

@@ -12,10 +12,19 @@
 # HasMethod: unchecked
 # Logs: traced
 # Reads: unchecked
+# Tokenizes: unchecked
 # import: missing-package
 
 from torch import nn
-from models_that_are_missing import ACTIVATIONS, Pretrained, build_norm, checkpointed, first_rank_only, open_reader
+from models_that_are_missing import (
+    ACTIVATIONS,
+    Pretrained,
+    WordTokenizer,
+    build_norm,
+    checkpointed,
+    first_rank_only,
+    open_reader,
+)
 
 log = first_rank_only(print)
 
@@ -139,3 +148,15 @@ class Reads(Logs):
         reader = open_reader()
         while reader.next():
             self.rows = getattr(self, "rows", 0) + 1
+
+
+class Tokenizes(nn.Module):
+    """What is made of a text is computed by no module."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokenizer = WordTokenizer.from_pretrained("words")
+        self.embed = nn.Embedding(100, 4)
+
+    def forward(self, text):
+        return self.embed(self.tokenizer(text))
