@@ -94,7 +94,7 @@ def lacks_fake_kernel(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def checking_fake_kernels() -> Iterator[list[str]]:
-    """Within the block, yield the names of custom operators that return another size than their fake implementation."""
+    """Within the block, yield the names of custom operators that return another size or layout than their fake ones."""
     check = _FakeKernelCheck()
     with check:
         yield check.wrong
@@ -108,7 +108,7 @@ class _FakeKernelCheck(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.wrong: list[str] = []
-        """The names of the operators for which the sizes or dtypes differ."""
+        """The names of the operators for which the sizes, dtypes or strides differ."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call an operator."""
@@ -139,7 +139,15 @@ def _has_size_of(real: Any, fake: Any) -> bool:
         return True
     sizes = zip(real.shape, fake.shape, strict=False)
     is_same = all(not isinstance(expected, int) or size == expected for size, expected in sizes)
-    return is_same and real.dim() == fake.dim() and real.dtype == fake.dtype
+    return is_same and real.dim() == fake.dim() and real.dtype == fake.dtype and _has_layout_of(real, fake)
+
+
+def _has_layout_of(real: torch.Tensor, fake: torch.Tensor) -> bool:
+    """Whether two tensors of the same size have the same strides, which code that is compiled relies on."""
+    if real.layout != torch.strided or fake.layout != torch.strided or real.numel() == 0:
+        return real.layout == fake.layout
+    strides = zip(real.shape, real.stride(), fake.stride(), strict=True)
+    return all(not isinstance(expected, int) or size <= 1 or step == expected for size, step, expected in strides)
 
 
 def needs_data(function: Any) -> bool:

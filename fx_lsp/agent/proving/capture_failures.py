@@ -58,7 +58,7 @@ def check_captured(capture: Capture, program: Program, runs: ProgramRuns, *, mus
 
 
 def check_fake_kernels(program: Program, runs: ProgramRuns) -> None:
-    """Raises `ProofEnded` if an operator of the program returns other sizes than its fake implementation says.
+    """Raises `ProofEnded` if an operator of the program returns other sizes or strides than its fake implementation.
 
     This needs no capture, so it is also found out if another failure is left. What can't be run under a mode, as some
     calls of ``torch.cond``, is not checked. Run this in a process of its own: it marks functions, so that
@@ -71,7 +71,7 @@ def check_fake_kernels(program: Program, runs: ProgramRuns) -> None:
         with suppress(Exception), silence(), checking_fake_kernels() as wrong:
             observe(program.built.root, given, program.state, frozenset(), gradients=False)
         if wrong:
-            why = f"`{wrong[0]}` returns another size or dtype than its fake implementation"
+            why = f"`{wrong[0]}` returns another size, dtype or stride than its fake implementation"
             raise ProofEnded("refuted", f"given {given}, {why}")
 
 

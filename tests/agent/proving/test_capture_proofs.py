@@ -173,7 +173,12 @@ def half(x: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "verdict"), [("right", "x[: len(x) // 2]", "proven"), ("wrong", "x", "refuted")]
+    ("name", "size", "verdict"),
+    [
+        ("right", "x[: len(x) // 2]", "proven"),
+        ("wrong", "x", "refuted"),
+        ("strided", "x[: len(x) // 2].transpose(-1, -2).contiguous().transpose(-1, -2)", "refuted"),
+    ],
 )
 @pytest.mark.parametrize("further", ["", "if x.sum() > 0:\n    x = x + 0\n"])
 async def test_a_fake_implementation_must_tell_the_size(
