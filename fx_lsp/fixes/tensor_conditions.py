@@ -63,12 +63,26 @@ def with_tensors(source: Source, node: ast.expr, failure: Failure, fixes: FixAt)
 def _tensors_instead(source: Source, decision: ast.If | ast.IfExp) -> Iterator[TextChange]:
     """The changes by which a branch gets tensors instead of numbers."""
     in_test = {*ast.walk(decision.test)}
-    names = (Values(source).only_value(part) for part in in_test if isinstance(part, ast.Name))
+    read = (part for part in in_test if isinstance(part, ast.Name) and not _is_kept(source, part))
+    names = map(Values(source).only_value, read)
     parts = [*(part for part in ast.walk(decision) if isinstance(part, ast.expr)), *names]
     for value in dict.fromkeys(part for part in parts if part is not None and hasattr(part, "lineno")):
         if (tensor := _read_from(value)) is not None:
             text = source.operand(tensor)  # no gradient flows through a number, or through what compares it
             yield source.replaced(value, text if value in in_test else f"{text}.detach()")
+
+
+def _is_kept(source: Source, name: ast.Name) -> bool:
+    """Whether the function also puts what ``name`` stands for into an object, which a proof does not compare."""
+    for statement in ast.walk(source.function(name) or ast.Pass()):
+        match statement:
+            case ast.Assign(targets=[ast.Attribute() | ast.Subscript(), *_], value=value) if name.id in _names(value):
+                return True
+    return False
+
+
+def _names(value: ast.expr) -> set[str]:
+    return {part.id for part in ast.walk(value) if isinstance(part, ast.Name)}
 
 
 def _read_from(value: ast.expr) -> ast.expr | None:

@@ -15,7 +15,6 @@ inputs, but a branch on the values in a tensor cannot be decided at all.
 - If the branch only prints, logs or warns: leave it out with `if not torch.compiler.is_compiling() and condition:`.
 - If the condition only saves work: remove the whole `if`, as in `if len(rows) == 0: continue`, or, if it guards other
   work, only the condition or, in `if mask is not None and not mask.all()`, the part that depends on values.
-- If a loop goes through what `nonzero` finds: go through all indices, if the others change nothing.
 - If the condition is about `x.max().item()`: keep the tensor, `x.max().detach()`, and choose by that.
 - If `torch.distributions` checks its arguments: create the distribution with `validate_args=False`.
 - For `max(n, 1)` of a number from `.item()`: `torch.sym_max(n, 1)`, and `torch.sym_min` likewise.
@@ -66,7 +65,6 @@ model(torch.ones(3, 4))
         "torch_cond",
         "symbolic_numbers",
         "without_condition",
-        "all_indices",
         "distribution_checks",
     ),
 )

@@ -45,12 +45,11 @@ RULE = Rule(
 `torch.compile` follows `forward` instruction by instruction. Where it meets something that it cannot put into a graph,
 it ends the graph, runs the instruction in Python, and begins another graph. With `fullgraph=True`, this is an error.
 What helps with a branch also helps here: `torch.where`, `torch.cond`, and `torch._check` for what always holds. If a
-condition only saves work, as in `if len(rows) == 0: continue`, remove it, and let a loop go through all indices instead
-of those that `nonzero` finds. A call that prints, logs, takes the time or shows progress can be left out under
-`torch.compiler.is_compiling()`. Compute numbers with `math`, not with NumPy, and leave out `torch.autograd.Variable`
-and, for new tensors, `requires_grad_`. torch puts LSTMs, GRUs and RNNs into a graph only with
-`torch._dynamo.config.allow_rnn = True`. For Python's random numbers, for `str(x)`, and for exceptions that the program
-catches, there is no fix: move them out of what is compiled.
+condition only saves work, as in `if len(rows) == 0: continue`, remove it. A call that prints, logs, takes the time or
+shows progress can be left out under `torch.compiler.is_compiling()`. Compute numbers with `math`, not with NumPy, and
+leave out `torch.autograd.Variable` and, for new tensors, `requires_grad_`. torch puts LSTMs, GRUs and RNNs into a
+graph only with `torch._dynamo.config.allow_rnn = True`. For Python's random numbers, for `str(x)`, and for exceptions
+that the program catches, there is no fix: move them out of what is compiled.
 
 The message has torch's own explanation and hint, and the number of a page about this kind of break, such as GB0059.
 
@@ -104,6 +103,5 @@ model(torch.ones(3, 4))
         "allow_rnn",
         "without_leaf",
         "fake_kernel",
-        "all_indices",
     ),
 )

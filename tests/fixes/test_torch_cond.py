@@ -146,3 +146,8 @@ def test_a_side_of_several_statements_returns_no_tensor_that_it_was_given() -> N
 def test_random_numbers_are_drawn_only_if_python_would() -> None:
     assert fixed("if self.training and torch.rand(1) < self.p:\n    return x\nreturn self.a(x)") is None
     assert fixed("if torch.rand(1) < self.p and self.training:\n    return x\nreturn self.a(x)") is not None
+
+
+def test_a_number_that_an_object_keeps_stays_a_number() -> None:
+    kept = "peak = x.max().item()\nself.peak = peak\nif peak > 1:\n    x = x / 2\nreturn x"
+    assert "item()" in (fixed(kept) or "item()")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from fx_lsp.fixes import all_indices
 from fx_lsp.fixes.without_condition import fixes
 from tests.fixes.fixing import Program, applied, check, function, offered, refuse
 
@@ -137,23 +136,3 @@ def test_what_a_capture_cannot_decide_is_left_out(body: str, part: str, new: str
 def test_what_decides_a_shortcut_stays_if_it_is_needed() -> None:
     body = "counts = mask.sum(1).tolist()\nif counts[0] == 0:\n    return x\nreturn x * counts[0]"
     assert offered(fixes, body, "mask.sum(1).tolist()") == {}
-
-
-@pytest.mark.parametrize(
-    ("found", "mask"),
-    [
-        ("mask.nonzero()", "mask"),
-        ("(mask > 0).nonzero().flatten().tolist()", "(mask > 0)"),
-        ("torch.nonzero(mask).squeeze(1)", "mask"),
-        ("torch.where(mask > 0)[0]", "(mask > 0)"),
-        ("torch.where(mask > 0)[1]", None),
-        ("mask.tolist()", None),
-    ],
-)
-def test_a_loop_goes_through_all_indices(found: str, mask: str | None) -> None:
-    body = f"hit = {found}\nfor i in hit:\n    x = x + i"
-    new = {"Go through all indices": body.replace("in hit", f"in range({mask}.shape[0])")} if mask else {}
-    assert offered(all_indices.fixes, body, found) == new
-    direct = f"for i in {found}:\n    x = x + i"
-    new = {"Go through all indices": direct.replace(found, f"range({mask}.shape[0])")} if mask else {}
-    assert offered(all_indices.fixes, direct, found) == new

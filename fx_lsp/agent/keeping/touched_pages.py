@@ -15,7 +15,7 @@ import os
 import re
 import resource
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 PagesTouched = tuple[tuple[int, ...], ...]
 """Ranges of pages, each with the number of its first page, how many they are, and whether they were written to."""
@@ -64,9 +64,9 @@ def count_faults() -> int:
     return _usage(_OF_THIS_PROCESS).ru_minflt
 
 
-def touch(pages: Iterable[tuple[int, ...]]) -> None:
-    """Touch pages in this process, which may not have all of them."""
-    if _advise is not None:
+def touch(pages: Sequence[tuple[int, ...]]) -> None:
+    """Touch pages in this process, which may not have all of them; none if they are too many to be what was touched."""
+    if _advise is not None and sum(count for _, count, _ in pages) <= MOST_PAGES:
         for first, count, is_written in pages:
             _touch(_advise, first, count, POPULATE_WRITE if is_written else POPULATE_READ)
 

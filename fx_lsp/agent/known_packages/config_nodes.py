@@ -86,8 +86,8 @@ class CfgNode(AttributeDict):
         with path.open(encoding="utf-8") as file:
             values: dict[str, Any] = yaml.safe_load(file) or {}
         base = values.pop("_BASE_", None)
-        if base:
-            self.merge_from_file(path.parent / base)
+        for one in base if isinstance(base, list) else [base] if base else []:
+            self.merge_from_file(path.parent / one)
         self.merge_from_other_cfg(values)
 
     def _forget(self) -> None:
@@ -118,6 +118,17 @@ class CfgNode(AttributeDict):
             for part in path:
                 node = node[part]
             node[key] = _like(node[key], _decoded(value), key)
+
+    def register_deprecated_key(self, key: str) -> None:
+        """Let a key be merged that this no longer has; `merge_from_other_cfg` takes it for unknown all the same."""
+
+    def register_renamed_key(self, old_name: str, new_name: str, message: Any = None) -> None:
+        """Explain, where ``old_name`` is merged, that it has another name now."""
+
+    @classmethod
+    def load_yaml_with_base(cls, *args: Any, **kwargs: Any) -> Any:
+        """The values of a file, which are not known."""
+        return StandIn("fvcore.common.config.CfgNode.load_yaml_with_base()")
 
     def dump(self, **kwargs: Any) -> Any:
         """A text, which is not known."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fx_lsp.agent.keeping import touched_pages
 from fx_lsp.agent.keeping.touched_pages import MOST_PAGES, count_faults, pages_touched, touch
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems don't tell which pages are touched")
@@ -82,3 +83,8 @@ def test_only_so_many_pages_are_told() -> None:
         return sum(pages[1] for pages in pages_touched())
 
     assert in_child(count) <= MOST_PAGES
+
+
+def test_more_pages_than_an_attempt_is_known_to_touch_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(touched_pages, "_advise", lambda *args: pytest.fail("it was touched"))
+    touch([(0, MOST_PAGES, 1), (1 << 30, 1, 1)])

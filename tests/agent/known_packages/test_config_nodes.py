@@ -68,6 +68,9 @@ def test_merging_a_file_and_its_base(tmp_path: Path) -> None:
     assert (cfg.WIDTH, cfg.MODEL.DEPTH, cfg.MODEL.SIZES) == (16, 7, [1, 2])
     with pytest.raises(FileNotFoundError):
         cfg.merge_from_file(str(tmp_path / "nothing.yaml"))
+    (tmp_path / "list.yaml").write_text("_BASE_: [base.yaml, net.yaml]\nWIDTH: 1\n", encoding="utf-8")
+    cfg.merge_from_file(str(tmp_path / "list.yaml"))
+    assert (cfg.WIDTH, cfg.MODEL.DEPTH) == (1, 7)
 
 
 def test_values_are_unknown_if_nothing_can_read_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,3 +87,11 @@ def test_a_clone_has_the_class_of_the_original() -> None:
             return 2 * self.WIDTH
 
     assert Own({"WIDTH": 3}).clone().double() == 6
+
+
+def test_keys_may_have_had_other_names() -> None:
+    cfg = made()
+    cfg.register_renamed_key("DEPTH", "MODEL.DEPTH")
+    cfg.register_deprecated_key("HEIGHT")
+    assert cfg == made()
+    assert isinstance(cfg.load_yaml_with_base("net.yaml"), StandIn)
