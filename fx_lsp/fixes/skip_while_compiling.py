@@ -62,7 +62,7 @@ def _changes(source: Source, node: ast.expr, is_compiling: str) -> Iterator[tupl
         case ast.Call() as shown, _ if items := _without_progress(source, shown):
             choice = f"{items} if {is_compiling} else {source.slice(shown)}"
             yield ast.unparse(shown.func), [source.with_operation(shown, choice)]
-        case ast.Call() as clock, _ if _is_clock(clock, source):
+        case ast.Call() as clock, _ if _is_clock(clock, source) and not _decides_by_time(source, clock):
             zero = "0" if ast.unparse(clock.func).endswith("_ns") else "0.0"
             same = [one for one in ast.walk(source.function(node) or clock) if _is_clock(one, source)]
             text = f"{zero} if {is_compiling} else {source.slice(clock)}"
@@ -86,6 +86,24 @@ def only_if(source: Source, test: ast.expr, is_compiling: str) -> TextChange:
     text = source.slice(test)
     is_loose = isinstance(test, (ast.IfExp, ast.Lambda, ast.NamedExpr, ast.BoolOp)) and not _is_and(test)
     return source.replaced(test, f"not {is_compiling} and {f'({text})' if is_loose else text}")
+
+
+def _decides_by_time(source: Source, clock: ast.Call) -> bool:
+    """Whether the function around ``clock`` decides by the time, as ``while time.time() < end`` does."""
+    times: set[str] = set()
+    nodes = [*ast.walk(source.function(clock) or source.tree)]
+
+    def tells_time(value: ast.expr) -> bool:
+        parts = [*ast.walk(value)]
+        return any(_is_clock(part, source) or (isinstance(part, ast.Name) and part.id in times) for part in parts)
+
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if tells_time(value):
+                times.add(name)
+    return any(
+        isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert) and tells_time(node.test) for node in nodes
+    )
 
 
 def _is_clock(node: ast.AST, source: Source) -> TypeGuard[ast.Call]:

@@ -24,9 +24,9 @@ _READ = frozenset({"backward", "grad", "register_hook", "retain_grad"})
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     """One fix for ``torch.zeros(n).requires_grad_()`` or a ``Variable`` of it, or for ``x.requires_grad = False``.
 
-    None if the function seems to read gradients.
+    None if the function seems to read gradients, or if an object keeps the tensor, whose gradient others may read.
     """
-    if _reads_gradients(source, node):
+    if _reads_gradients(source, node) or _is_kept(source, node):
         return
     match node, source.statement(node):
         case ast.Attribute(value=ast.Name(id=name), attr="requires_grad"), ast.Assign(
@@ -38,6 +38,13 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
         case ast.Call(func=function, args=[value], keywords=[ast.keyword(value=ast.Constant(value=True))]), _:
             if source.names.qualified(function) in _VARIABLES and _is_made(source, value):
                 yield Fix("Leave out `Variable`", (source.replaced(node, source.slice(value)),))
+
+
+def _is_kept(source: Source, node: ast.expr) -> bool:
+    match source.statement(node):
+        case ast.Assign(targets=targets):
+            return any(isinstance(one, ast.Attribute | ast.Subscript) and one is not node for one in targets)
+    return False
 
 
 def _is_given(source: Source, node: ast.expr, name: str) -> bool:

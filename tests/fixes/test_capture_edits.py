@@ -273,6 +273,7 @@ def test_rnns_are_allowed_if_torch_says_how() -> None:
         ("y.requires_grad = False", "y.requires_grad", "y = y.detach()"),
         ("x.requires_grad = False", "x.requires_grad", None),
         ("h = x.requires_grad_()", "", None),
+        ("x.h = torch.zeros(3).requires_grad_()", "", None),
         ("h = Variable(x, requires_grad=True)", "", None),
         ("x.requires_grad = True", "x.requires_grad", None),
         ("h = torch.zeros(3).requires_grad_(); torch.autograd.grad(x, h)", "torch.zeros(3).requires_grad_()", None),

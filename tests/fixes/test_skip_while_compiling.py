@@ -128,3 +128,15 @@ def test_a_branch_that_prints_is_left_out_for_the_text_that_it_makes_up() -> Non
 )
 def test_a_loop_does_not_show_its_progress(body: str, new: str | None) -> None:
     assert fixed(body) == new
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "end = time.time() + 1\nwhile time.time() < end:\n    x = x + 1",
+        "began = time.time()\ntook = time.time() - began\nif took > 1:\n    x = x + 1",
+    ],
+)
+def test_a_clock_that_decides_is_not_left_out(body: str) -> None:
+    head = HEAD.replace("import torch\n", "import time\nimport torch\n")
+    assert edited_body(fixes, "graph-break", head, body, lambda call: "time" in ast.unparse(call)) is None
