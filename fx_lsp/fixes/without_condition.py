@@ -121,17 +121,23 @@ def _has_other_effects(statement: ast.stmt) -> bool:
                 return True
             case ast.Attribute(ctx=ast.Store()) | ast.Global() | ast.Nonlocal():
                 return True
+            case ast.Subscript(ctx=ast.Store()) if _root(node) == "self":
+                return True
     return False
 
 
 def _only_changes_values(function: ast.expr) -> bool:
     """Whether a call whose result nobody uses changes a tensor, in place, or a collection that the module lacks."""
-    root = function
-    while isinstance(root, (ast.Attribute, ast.Subscript)):
-        root = root.value
     name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
-    is_own = isinstance(root, ast.Name) and root.id == "self"
-    return name.endswith("_") or (name in _CHANGES and isinstance(function, ast.Attribute) and not is_own)
+    is_method = isinstance(function, ast.Attribute)
+    return name.endswith("_") or (name in _CHANGES and is_method and _root(function) != "self")
+
+
+def _root(value: ast.expr) -> str | None:
+    """The name with which ``value`` begins: ``self`` for ``self.cache[key]``."""
+    while isinstance(value, (ast.Attribute, ast.Subscript)):
+        value = value.value
+    return value.id if isinstance(value, ast.Name) else None
 
 
 def _may_only_save_work(condition: ast.expr) -> bool:

@@ -80,6 +80,7 @@ def test_what_the_condition_guards_is_done_in_any_case(tmp_path: Path) -> None:
         "if x.sum() > 0:\n    x = x + 1\n    TABLE.positive = True\nreturn x",
         "if x.isnan().any():\n    x = x + 1\n    wandb.log({'nan': 1})\nreturn x",
         "if x.isnan().any():\n    torch.save(x, 'nan.pt')\nreturn x",
+        "if x.isnan().any():\n    self.cache['nan'] = x\nreturn x",
         "if x.sum() > 0:\n    x = x + 1\n    sys.stdout.write('positive')\nreturn x",
         "self = TABLE\nif x.sum() > 0:\n    x = x + 1\n    self.seen.append(x)\nreturn x",
         "if torch.is_grad_enabled() and x.sum() > 1:\n    x = x + 1\nreturn x",
