@@ -1,4 +1,4 @@
-"""Have ``torch.compile`` put LSTMs, GRUs and RNNs into its graph, which it does only if it is told to."""
+"""Allow ``torch.compile`` to put LSTMs, GRUs and RNNs into its graph, which it does only if a setting says so."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _OF_TENSOR = re.compile(r"Eq\([uz]\w*, 1\)|Data-dependent branching")
 """In the error of a capture that would have to read the only element of a tensor of booleans."""
 
 FixAt = Callable[[Source, ast.expr, "bool | None"], Iterator[Fix]]
-"""Finds fixes for a condition in a file; it is told whether the condition is a tensor, or None if it is not known."""
+"""Finds fixes for a condition in a file; the last argument says whether that is a tensor, or is None if not known."""
 
 
 def _decides_by_tensor(failure: Failure) -> bool:

@@ -120,7 +120,7 @@ class CfgNode(AttributeDict):
             node[key] = _like(node[key], _decoded(value), key)
 
     def register_deprecated_key(self, key: str) -> None:
-        """Let a key be merged that this no longer has; `merge_from_other_cfg` takes it for unknown all the same."""
+        """Accept the call; a merge still takes the key for one that this lacks, unlike yacs, which ignores it."""
 
     def register_renamed_key(self, old_name: str, new_name: str, message: Any = None) -> None:
         """Explain, where ``old_name`` is merged, that it has another name now."""
