@@ -235,6 +235,8 @@ class Prove:
     """
     full_size: bool = False
     """Whether to try the edit on the program itself even if it is large."""
+    function_only: bool = False
+    """Whether to run only the function that the edit changes, since no inputs are known for the whole program."""
     capture: Capture = "fx"
     """The capture that has the failures."""
 

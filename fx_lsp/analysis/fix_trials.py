@@ -144,6 +144,10 @@ class FixTrials:
             if another.verdict != "untried":
                 proof = another
                 break
+        if proof.verdict == "untried" and proof.lacks_inputs:
+            # The only function that it changes may run although no program around it does.
+            alone = await self.attempt(path, traced, [failure], fix, function_only=True)
+            proof = alone if alone.verdict == "proven" else proof
         if traced.report is not None:
             self._known[failure, fix] = traced.report, proof
         return proof
@@ -174,11 +178,13 @@ class FixTrials:
         own: Iterable[TextChange] = (),
         *,
         full_size: bool = False,
+        function_only: bool = False,
         capture: Capture | None = None,
         host: Recipe | None = None,
     ) -> Proof:
         """Try a fix of several failures of one target. ``own``: the changes that fix these, if not all of them do.
 
+        ``function_only``: run only the function that the edit changes.
         ``full_size``: try it on the target itself, even if there are small twins. ``capture``: the one that has the
         failures or, if there are none, the one that must not fail more often after the edit; None means that of the
         failures, or ``fx``. ``host``: try it on the first submodule of the target's class in what this recipe builds;
@@ -207,6 +213,7 @@ class FixTrials:
             edited=edited,
             own_part=applied(own, snapshot.lines_of),
             full_size=full_size,
+            function_only=function_only,
             capture=capture,
             roots=workspace.roots_of(path),
             limits=limits,

@@ -221,3 +221,36 @@ async def test_a_part_without_inputs_is_tried_in_a_model_that_contains_it(tmp_pa
                 break
         else:
             pytest.fail("no fix calls size")
+
+
+WITH_STAND_IN = """\
+import torch
+from missing_package import Sparse
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sparse = Sparse(3)
+
+    def patches(self, x):
+        return x.reshape(len(x), -1)
+
+    def forward(self, x):
+        return self.sparse(self.patches(x))
+"""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_changed_function_of_a_program_that_cannot_be_run_is_tried_alone(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(WITH_STAND_IN, encoding="utf-8")
+    async with traced_in(tmp_path, file) as engine:
+        traced = engine.results[str(file)].traced["class:Net"]
+        assert traced.report is not None
+        failure = traced.report.failures[0]
+        trials = engine.proofs.trials
+        proofs = {fix.title: await trials.prove(failure, fix) for fix in trials.first_fixes(failure)}
+        (title,) = [title for title in proofs if "size" in title or "shape" in title]
+        assert proofs[title].verdict == "proven", proofs
+        assert "`Net.patches`, run alone," in proofs[title].reason

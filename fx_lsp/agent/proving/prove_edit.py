@@ -23,6 +23,7 @@ from fx_lsp.agent.messages import Heartbeat, Proof, Prove, Report, Span, Target,
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.priority import give_way_to_traces
 from fx_lsp.agent.proving.capture_failures import captured_failures, check_captured, check_fake_kernels
+from fx_lsp.agent.proving.edited_function import changed_function
 from fx_lsp.agent.proving.failure_matching import (
     FoundFailures,
     Places,
@@ -47,6 +48,7 @@ from fx_lsp.agent.proving.line_coverage import (
 )
 from fx_lsp.agent.proving.proof_memory import Findings, Remembered, key_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
+from fx_lsp.agent.proving.side_effects import Effects
 from fx_lsp.agent.proving.small_twin import FEWEST, MOST_AGREEING, NARROWEST, Twins, agreeing_sizes, find_twins
 from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
 from fx_lsp.agent.proving.trial_runs import (
@@ -57,7 +59,9 @@ from fx_lsp.agent.proving.trial_runs import (
     check_graph,
     check_program,
     fixed_values,
+    function_of,
     run_on_inputs,
+    side_effects,
 )
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.trace_request import TraceSession
@@ -69,6 +73,16 @@ SHARE_OF_OTHER_TWINS = 1 / 3
 
 class _NotRun(ProofEnded):
     """The program was not run: no inputs were found, or it can't be built."""
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function that was run alone."""
+
+    path: str
+    name: str
+    effects: tuple[Effects, ...]
+    """What it does to the rest of the program, for each of its inputs."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +102,8 @@ class _Before:
     """The numbers that make the program small."""
     other: tuple[Sizes, ProgramRuns] | None = None
     """The numbers that make a second, different program, and what that program does."""
+    function: _Function | None = None
+    """The function that was run alone, if the program itself can't be run."""
 
     @property
     def is_ready(self) -> bool:
@@ -215,7 +231,10 @@ class _EditProof:
         overlays = self._request.overlays
         file = self._imported(self._request.target, overlays)
         known = Findings.recalled(self._remembered, file, overlays)
-        before = (self._twins(file, known) if small else None) or self._itself(file, known)
+        if self._request.function_only:
+            before = self._function(file, known)
+        else:
+            before = (self._twins(file, known) if small else None) or self._itself(file, known)
         return _Packed(dumped(before), before.other is not None, known.remembered(file, overlays))
 
     def _after(self, packed: str) -> str:
@@ -238,7 +257,8 @@ class _EditProof:
             raise ProofEnded("untried", f"no input was found that reaches {part.where}", True)
         recipe = request.target.recipe
         where = f", as a part of `{recipe.root.source}`" if recipe.is_host else ""
-        proven = f"the edited code behaves the same on {len(before.runs.inputs)} inputs{where}"
+        what = f"`{before.function.name}`, run alone," if before.function else "the edited code"
+        proven = f"{what} behaves the same on {len(before.runs.inputs)} inputs{where}"
         proven = f"{proven}, with {_described(before.sizes)}" if before.sizes else proven
         unseen = sorted({part.lines.start for part in before.runs.missed})
         return f"{proven}; none of them reaches line {unseen[0]}, which is moved unchanged" if unseen else proven
@@ -280,6 +300,29 @@ class _EditProof:
                         if (agreeing := self._run_with(sizes, file, known, 1 / MOST_AGREEING)).is_ready:
                             return agreeing
         return before
+
+    def _function(self, file: ImportedFile, known: Findings) -> _Before:
+        """What the only function does that the edit changes, and where the program breaks. Raises `ProofEnded`."""
+        path, name = self._changed_function(file)
+        watched = self._watched(file)
+        program, run = self._built(file, watched)
+        function = function_of(program, file, path, name)
+        search = InputSearch(dict, program.built.recipe.inputs, parts_not_run(watched, run), whole=program.built.root)
+        runs, _ = run_on_inputs(self._apart(), file, function, search, None)
+        effects = self._apart()(partial(side_effects, function, runs.inputs))
+        before = self._broken_with({}, file, known, runs, program.built.shown)
+        return replace(before, function=_Function(path, name, effects))
+
+    def _changed_function(self, file: ImportedFile) -> tuple[str, str]:
+        """The file and the name of the only function that the edit changes. Raises `ProofEnded`."""
+        edits = [*self._edits()]
+        spans = [step.span for failure in self._request.failures for step in failure.chain]
+        if len(edits) == 1 and not self._fixes_argument and self._request.capture == "fx":
+            ((path, old, new),) = edits
+            line = next((span.line for span in reversed(spans) if span.file == path), 0)
+            if name := changed_function(old, new, line):
+                return path, name
+        raise ProofEnded("untried", "the edit changes more than one function", True)
 
     def _built_with(self, sizes: Sizes, file: ImportedFile, known: Findings) -> _Before:
         """What the program does that is built with ``sizes``; if no inputs are found, only where it breaks."""
@@ -383,6 +426,8 @@ class _EditProof:
         program = build_program(file, request.edited_target, before.runs.names)
         if request.target.recipe.made_up and program.built.shown != before.shown:
             raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
+        if before.function is not None:
+            program = function_of(program, file, before.function.path, before.function.name)
         if before.on_way is None:
             found = self._failures_after(before.sizes, file)
         else:
@@ -391,6 +436,10 @@ class _EditProof:
             )
         self._check_places(before, found)
         self._check(program, before.runs, must_succeed=not found.places)
+        if before.function is not None and before.function.effects != apart(
+            partial(side_effects, program, before.runs.inputs)
+        ):
+            raise ProofEnded("untried", f"`{before.function.name}` has other side effects after the edit")
 
     def _failures_after(self, sizes: Sizes, file: ImportedFile) -> FoundFailures:
         """Where the edited program breaks with guessed inputs. ``sizes`` are those that its constructors receive."""

@@ -20,9 +20,11 @@ from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.messages import Snippet, Target, Verdict
 from fx_lsp.agent.processes.limits import is_out_of_memory
+from fx_lsp.agent.proving.edited_function import function_in
 from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
 from fx_lsp.agent.proving.result_comparison import difference, difference_in_graph, differs_by_rounding
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
+from fx_lsp.agent.proving.side_effects import Effects, KeepsState, effects_of
 from fx_lsp.agent.running.example_inputs import example_input
 from fx_lsp.agent.running.input_search import (
     LEAST,
@@ -130,8 +132,31 @@ class InputSearch:
     """Of a `SearchBudget`."""
     host: Target | None = None
     """The module that the program is a part of, if it was built as a part of one."""
+    whole: Callable[..., Any] | None = None
+    """The program that calls what is run, a method."""
     any_values: bool = False
     """Whether the program should accept the inputs' sizes whatever the values are; see `_for_any_values`."""
+
+
+def function_of(program: Program, file: ImportedFile, path: str, name: str) -> Program:
+    """Only the function ``name`` of the file ``path``, which ``program`` calls. Raises `ProofEnded`."""
+    found = function_in(program.built.root, file.namespace, path, name)
+    if found is None:
+        raise ProofEnded("untried", f"`{name}` can't be run alone", True)
+    return replace(program, built=replace(program.built, root=found, concrete_args=None))
+
+
+def side_effects(program: Program, inputs: Collection[Input]) -> tuple[Effects, ...]:
+    """What a function that is run alone does to the rest of the program. Raises `ProofEnded` if that is not known."""
+    found = []
+    for given in inputs:
+        ChildRunner.go_on()
+        try:
+            found.append(effects_of(program.built.root, given))
+        except KeepsState:
+            name = program.built.root.__qualname__
+            raise ProofEnded("untried", f"`{name}` changes what its module keeps", True) from None
+    return tuple(found)
 
 
 def build_program(file: ImportedFile, target: Target, names: frozenset[str] | None = None) -> Program:
@@ -194,8 +219,11 @@ def check_program(program: Program, runs: ProgramRuns) -> None:
 def check_graph(program: Program, runs: ProgramRuns) -> None:
     """Raises `ProofEnded` if the program can be traced and its graph does not do what ``runs`` has recorded."""
     tracer = tracer_for(program.built.tracer)
+    root, fixed = program.built.root, program.built.concrete_args
+    if isinstance(owner := getattr(root, "__self__", None), torch.nn.Module):
+        tracer.traced_func_name, root = root.__name__, owner
     try:
-        graph = tracer.trace(program.built.root, program.built.concrete_args)
+        graph = tracer.trace(root, fixed)
     except TraceFailure:
         return
     module = fxcore.GraphModule(tracer.root, graph)
@@ -268,7 +296,12 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
         cheap = itertools.takewhile(lambda _: budget.has_left(SHARE_FOR_CANDIDATES), guesses)
         with budget:
             inputs = find_inputs(
-                itertools.chain(cheap, _from_host(file, root, search, may_run), solutions(root, fixed, may_run)),
+                itertools.chain(
+                    _from_whole(file, root, search, may_run),
+                    cheap,
+                    _from_host(file, root, search, may_run),
+                    solutions(root, fixed, may_run),
+                ),
                 partial(around, root=root, fixed=fixed),
                 runs,
                 needed,
@@ -306,6 +339,15 @@ def _from_host(file: ImportedFile, root: Callable[..., Any], search: InputSearch
     cheap = itertools.takewhile(lambda _: may_run_host(), guesses)
     for given in recorded_inputs(part, whole.root, itertools.chain(cheap, solutions(whole.root, {}, may_run_host))):
         yield Input((), {**given.by_parameter(root), **fixed}) if fixed else given
+
+
+def _from_whole(file: ImportedFile, root: Callable[..., Any], search: InputSearch, may_run: MayRun) -> Iterator[Input]:
+    """What the program calls its method ``root`` with before it ends or fails."""
+    if search.whole is not None:
+        source = "".join(linecache.getlines(file.workspace.file))
+        guesses = candidates(search.whole, {}, example_input(search.inputs, file.namespace), source, file.namespace)
+        cheap = itertools.takewhile(lambda _: may_run(SHARE_FOR_CANDIDATES), guesses)
+        yield from recorded_inputs(root, search.whole, cheap)
 
 
 def _may_run(budget: SearchBudget, share: float = 1.0) -> bool:

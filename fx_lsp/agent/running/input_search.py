@@ -20,7 +20,7 @@ import torch
 
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.running.input_solver import solve_inputs
-from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.running.observation import Input, forward_of, modules_of, weights_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.running.wanted_inputs import Wanted
 from fx_lsp.agent.running.written_lists import written_lists
@@ -299,8 +299,7 @@ def _habits(names: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def _token_counts(root: Callable[..., Any]) -> list[int]:
     """The vocabulary size of each embedding; 4 if there is no embedding."""
-    modules = root.modules() if isinstance(root, torch.nn.Module) else []
-    counts = [module.num_embeddings for module in modules if isinstance(module, torch.nn.Embedding)]
+    counts = [module.num_embeddings for module in modules_of(root) if isinstance(module, torch.nn.Embedding)]
     return list(dict.fromkeys(counts)) or [4]
 
 
@@ -508,10 +507,7 @@ def _with_arguments(given: Input, changed: Mapping[int | str, Any]) -> Input:
 
 def _longest_weight(root: Callable[..., Any]) -> int:
     """The largest size of any dimension of a buffer or weight: for a longer input, slices of it are too short."""
-    if not isinstance(root, torch.nn.Module):
-        return 1
-    sizes = [size for tensors in (root.buffers(), root.parameters()) for tensor in tensors for size in tensor.shape]
-    return max(sizes, default=1)
+    return max((size for weight in weights_of(root) for size in weight.shape), default=1)
 
 
 def _changed(

@@ -39,7 +39,7 @@ from fx_lsp.agent.running.input_changes import (
     with_width_moved,
 )
 from fx_lsp.agent.running.missing_keys import innermost, with_missing_argument, with_missing_key
-from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.running.observation import Input, forward_of, modules_of
 from fx_lsp.agent.running.wanted_inputs import (
     NUMBER,
     Path,
@@ -373,7 +373,7 @@ def _one_by_one(start: Wanted, names: Collection[str]) -> Iterator[Wanted]:
 
 def _described_tensors(root: Callable[..., Any]) -> dict[str, TensorLike]:
     """Tensors by the keys of the dicts that the docstrings of ``root`` and of its parts describe."""
-    parts = dict.fromkeys(type(module) for module in root.modules()) if isinstance(root, torch.nn.Module) else ()
+    parts = dict.fromkeys(type(module) for module in modules_of(root))
     written = {key: names for part in [*parts][::-1] for key, names in described_keys(part.forward).items()}
     return {key: TensorLike(shape) for key, shape in sizes_of(written, None).items() if is_shape(shape)}
 
@@ -407,8 +407,7 @@ def _with_written_lists(start: Wanted, lists: Mapping[str, WrittenList], lengths
 
 def _list_lengths(root: Callable[..., Any]) -> list[int]:
     """How many items an input may have that is a list: as many as the root's lists of modules."""
-    modules = root.modules() if isinstance(root, torch.nn.Module) else []
-    lengths = [len(module) for module in modules if isinstance(module, torch.nn.ModuleList)]
+    lengths = [len(module) for module in modules_of(root) if isinstance(module, torch.nn.ModuleList)]
     known = [length for length, _ in Counter(lengths).most_common() if 1 < length <= MOST_ITEMS]
     return [*dict.fromkeys([*known, ITEMS])][:MOST_LIST_LENGTHS]
 
@@ -442,13 +441,12 @@ def _like(tensor: torch.Tensor) -> TensorLike:
 
 def _widths(root: Callable[..., Any]) -> list[int]:
     """The sizes that occur most often in the shapes of the weights."""
-    if not isinstance(root, torch.nn.Module):
+    if not (modules := modules_of(root)):
         return [8, 16]
-    counts = Counter(size for weight in root.parameters() for size in weight.shape if size > 1)
+    counts = Counter(size for weight in modules[0].parameters() for size in weight.shape if size > 1)
     return [size for size, _ in counts.most_common(MOST_WIDTHS)]
 
 
 def _row_counts(root: Callable[..., Any]) -> list[int]:
     """How many rows each embedding has."""
-    modules = root.modules() if isinstance(root, torch.nn.Module) else []
-    return [module.num_embeddings for module in modules if isinstance(module, torch.nn.Embedding)]
+    return [module.num_embeddings for module in modules_of(root) if isinstance(module, torch.nn.Embedding)]

@@ -64,6 +64,17 @@ def forward_of(program: Callable[..., Any]) -> Callable[..., Any]:
     return forward
 
 
+def modules_of(program: Callable[..., Any]) -> list[torch.nn.Module]:
+    """The modules that ``program`` consists of; if it is a method of a module, those of that module."""
+    owner = getattr(program, "__self__", program)
+    return [*owner.modules()] if isinstance(owner, torch.nn.Module) else []
+
+
+def weights_of(program: Callable[..., Any]) -> list[torch.Tensor]:
+    """The parameters and buffers of these modules."""
+    return [weight for module in modules_of(program)[:1] for weight in (*module.parameters(), *module.buffers())]
+
+
 def call(
     program: Callable[..., Any], given: Input, leaves: dict[str, torch.Tensor] | None = None
 ) -> tuple[Any, list[Any]]:

@@ -7,8 +7,8 @@ lists of features.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import torch
@@ -23,8 +23,8 @@ MOST_OF_SEARCH = 64
 """How many inputs of different shapes are kept of those that the part gets in a search for inputs of the host."""
 
 
-def recorded_inputs(part: torch.nn.Module, host: torch.nn.Module, given: Iterable[Input]) -> Iterator[Input]:
-    """What ``part`` of ``host`` is called with while ``host`` runs on each of the inputs ``given``.
+def recorded_inputs(part: Callable[..., Any], host: Callable[..., Any], given: Iterable[Input]) -> Iterator[Input]:
+    """What ``part`` of ``host``, a module or a method, is called with while ``host`` runs on the inputs ``given``.
 
     A run that fails may have called the part before. If the search for the inputs ``given`` runs ``host``, what the
     part gets in these runs comes at last, in reverse order: later runs get further. Of inputs of the same shapes, only
@@ -33,12 +33,12 @@ def recorded_inputs(part: torch.nn.Module, host: torch.nn.Module, given: Iterabl
     return itertools.islice(_distinct(_recorded(part, host, given)), MOST_RECORDED)
 
 
-def _recorded(part: torch.nn.Module, host: torch.nn.Module, given: Iterable[Input]) -> Iterator[Input]:
+def _recorded(part: Callable[..., Any], host: Callable[..., Any], given: Iterable[Input]) -> Iterator[Input]:
     """As `recorded_inputs`, but all of them."""
     found: dict[str, Input] = {}
     of_search: dict[str, Input] = {}
 
-    def record(_: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def record(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         recorded = Input(map_tensors(_copy, args), map_tensors(_copy, kwargs))
         shapes = str(recorded)
         found.pop(shapes, None)  # so that the order is that of the last runs
@@ -46,8 +46,8 @@ def _recorded(part: torch.nn.Module, host: torch.nn.Module, given: Iterable[Inpu
         if len(found) > MOST_OF_SEARCH:
             del found[next(iter(found))]
 
-    hook = part.register_forward_pre_hook(record, with_kwargs=True)
-    try:
+    with ExitStack() as stack:
+        _call_before(part, record, stack)
         for whole in given:
             of_search |= found
             found.clear()
@@ -56,8 +56,23 @@ def _recorded(part: torch.nn.Module, host: torch.nn.Module, given: Iterable[Inpu
             yield from [*found.values()]
             found.clear()
         yield from reversed([*of_search.values(), *found.values()])
-    finally:
-        hook.remove()
+
+
+def _call_before(part: Callable[..., Any], record: Callable[..., None], stack: ExitStack) -> None:
+    """Until ``stack`` is closed, ``record`` is called before each call of ``part``; see `recorded_inputs`."""
+    if isinstance(part, torch.nn.Module):
+        stack.callback(part.register_forward_pre_hook(record, with_kwargs=True).remove)
+        return
+    owner, name = getattr(part, "__self__", None), part.__name__
+    if owner is None or name in vars(owner):
+        return
+
+    def recording(*args: Any, **kwargs: Any) -> Any:
+        record(owner, args, kwargs)
+        return part(*args, **kwargs)
+
+    vars(owner)[name] = recording
+    stack.callback(vars(owner).pop, name)
 
 
 def _distinct(inputs: Iterable[Input]) -> Iterator[Input]:

@@ -1,0 +1,75 @@
+"""What a call of a function does that only the rest of its program would notice.
+
+If a whole program is run, all of this has an effect on its output. If a function is run alone, it has none: whether it
+returns a view or a copy of an input, what it keeps in its module for later, and how many random numbers it draws.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.running.observation import Input, call, modules_of, weights_of
+from fx_lsp.agent.running.plain_values import tensors_of
+
+Effects = tuple[str, ...]
+"""The same for two functions if nothing that calls them can tell them apart by their side effects."""
+
+
+class KeepsState(Exception):
+    """A function changes what its module keeps besides weights and buffers."""
+
+
+def effects_of(function: Callable[..., Any], given: Input) -> Effects:
+    """The side effects of a call. Raises `KeepsState`, and what the function raises."""
+    kept = _kept(function)
+    output, arguments = call(function, given)
+    drawn = repr((random.getstate(), torch.get_rng_state().tolist()))
+    now = _kept(function)
+    if len(now) != len(kept) or not all(map(_are_same, kept, now)):
+        raise KeepsState
+    known = [*tensors_of(arguments), *weights_of(function)]
+    tensors = tensors_of([output])
+    strides = [tensor.stride() if tensor.layout is torch.strided else () for tensor in tensors]
+    shared = [(tensor.requires_grad, _shared(tensor, known), _shared(tensor, tensors)) for tensor in tensors]
+    return hashlib.sha256(drawn.encode()).hexdigest(), *map(repr, strides), *map(repr, shared)
+
+
+def _shared(tensor: torch.Tensor, others: list[torch.Tensor]) -> list[int]:
+    """The numbers of those of the ``others`` that share their memory with ``tensor``."""
+    return [number for number, other in enumerate(others) if (at := _memory(tensor)) and at == _memory(other)]
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    """Where the memory of a tensor begins; 0 if it has none."""
+    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else 0
+
+
+def _kept(function: Callable[..., Any]) -> list[tuple[Any, ...]]:
+    """The attributes of the modules behind ``function``, without weights and buffers, and what they contain."""
+    return [
+        (name, value, *_items(value))
+        for module in modules_of(function)
+        for name, value in vars(module).items()
+        if name not in ("_buffers", "_parameters")
+    ]
+
+
+def _items(value: Any) -> tuple[Any, ...]:
+    """What can change in a value: the items of a container, or how often a tensor was changed."""
+    if isinstance(value, torch.Tensor):
+        return (value._version,)
+    if isinstance(value, dict):
+        return (*value.keys(), *value.values())
+    return (*value,) if isinstance(value, list | set) else ()
+
+
+def _are_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return len(one) == len(other) and all(
+        item is now or (type(item) is int and type(now) is int and item == now)
+        for item, now in zip(one, other, strict=True)
+    )

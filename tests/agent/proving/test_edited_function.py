@@ -1,0 +1,110 @@
+"""What is proven of an edit of a function if no inputs are known for the program that calls it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from fx_lsp.agent.messages import Proof, Prove
+from fx_lsp.agent.proving.edited_function import changed_function
+from tests.agent.client import PATIENT, Client, target_of
+
+NET = """\
+import torch
+from torch import nn
+
+def scaled(x):
+    return x / len(x)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.width = 2
+        self.lin = nn.Linear(8, 8)
+        self.seen = []
+
+    def half(self, x):
+        return x / len(x)
+
+    def drawn(self, x):
+        y = torch.rand_like(x) if len(x) else x
+        return y
+
+    def viewed(self, x):
+        return x[: len(x)]
+
+    def counted(self, x):
+        self.seen.append(1)
+        return x / len(x)
+
+    def forward(self, x):
+        x = self.half(x) + self.drawn(x) + self.viewed(x) + self.counted(x) + scaled(x)
+        raise ValueError("a package is missing")
+"""
+"""A program that can't be run."""
+
+
+async def tried(client: Client, old: str, new: str) -> Proof:
+    """The result of replacing ``old`` by ``new``, which should mend the failures in the lines of ``old``."""
+    file = client.write("net.py", NET)
+    target = target_of(file, "Net()")
+    failures = (await client.trace(file, target)).only.failures
+    assert NET.count(old) == 1
+    start = NET[: NET.index(old)].count("\n") + 1
+    lines = range(start, start + old.count("\n") + 1)
+    mended = tuple(one for one in failures if one.chain[-1].span.line in lines)
+    assert mended
+    edited = {file: NET.replace(old, new)}
+    request = Prove(file, target, target, mended, {}, edited, (str(client.root),), PATIENT)
+    alone = await client.agent.prove(request)
+    assert (alone.verdict, alone.lacks_inputs) == ("untried", True), alone.reason
+    return await client.agent.prove(dataclasses.replace(request, function_only=True))
+
+
+HALF = "def half(self, x):\n        return x / len(x)"
+SCALED = "def scaled(x):\n    return x / len(x)"
+DRAWN = "y = torch.rand_like(x) if len(x) else x\n"
+VIEWED = "return x[: len(x)]"
+COUNTED = "self.seen.append(1)\n        return x / len(x)"
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(
+    ("old", "new", "verdict", "reason"),
+    [
+        (HALF, HALF.replace("len(x)", "x.size(0)"), "proven", "`Net.half`, run alone, behaves the same on"),
+        (SCALED, SCALED.replace("len(x)", "x.size(0)"), "proven", "`scaled`, run alone, behaves the same on"),
+        (HALF, HALF.replace("len(x)", "x.size(1)"), "refuted", "differs in the edited code"),
+        (HALF, f"{HALF.replace('len(x)', 'x.size(0)')}\n    seen = 1", "untried", "more than one function"),
+        (VIEWED, "return x[: x.size(0)]", "proven", "`Net.viewed`"),
+        (VIEWED, "return x[: x.size(0)].clone()", "untried", "other side effects"),
+        (DRAWN, "y = torch.rand_like(x) + 0 * torch.rand_like(x)\n", "untried", "other side effects"),
+        (COUNTED, COUNTED.replace("len(x)", "x.size(0)"), "untried", "`Net.counted` changes what its module keeps"),
+    ],
+)
+async def test_a_function_is_tried_alone(client: Client, old: str, new: str, verdict: str, reason: str) -> None:
+    proof = await tried(client, old, new)
+    assert (proof.verdict, reason in proof.reason) == (verdict, True), proof.reason
+
+
+WRAPPED = "import torch.fx\n" + NET.replace("class Net", 'torch.fx.wrap("len")\n\nclass Net')
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (NET.replace(HALF, HALF.replace("len(x)", "x.size(0)")), "Net.half"),
+        (WRAPPED, "Net.half"),
+        (WRAPPED.replace("import torch.fx", "import math as torch"), None),
+        (WRAPPED.replace("import torch.fx", "import math as nn"), None),
+        (NET.replace(HALF, HALF.replace("x)", "x, y=1)")), None),
+        (NET.replace("self.width = 2", "self.width = 3").replace(HALF, f"{HALF} + 1"), None),
+        (NET.replace("class Net", "def scaled(x):\n    return x\n\nclass Net"), None),
+        (NET.replace(HALF, HALF.replace("return", "global a\n        a = x\n        return")), None),
+        (NET + "print()\n", None),
+    ],
+)
+def test_the_only_function_that_an_edit_changes(new: str, expected: str | None) -> None:
+    line = NET[: NET.index(HALF)].count("\n") + 2
+    assert changed_function(NET, new, line) == expected
