@@ -14,6 +14,8 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
+from torch.nn import Module
+
 from fx_lsp.agent.inventing.argument_kinds import WIDTH, ArgumentKind, is_side, items_of, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
@@ -164,8 +166,12 @@ def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     if prefixes:
         yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
     yield from _completed_classes(error, names, plan)
-    called = [path for path in suspects_of(error, plan) if path in plan.kinds] if ".forward()" in text else []
-    yield from (Change(path, ArgumentKind("class")) for path in called if plan.kinds[path].name == "module")
+    if ".forward()" in text:
+        called = [path for path in suspects_of(error, plan) if path in plan.kinds]
+        yield from (Change(path, ArgumentKind("class")) for path in called if plan.kinds[path].name == "module")
+        modules = [source.rpartition(".")[2] for source, value in used_by(error) if isinstance(value, Module)]
+        for path in plan.taken(modules, by_name=True):  # the program refuses its own default
+            yield Change(path, ArgumentKind("class"), (path,))
 
 
 def _completed_classes(error: BaseException, names: Sequence[str], plan: ArgumentPlan) -> Iterator[Change]:
@@ -205,6 +211,8 @@ def _of_other_type(
     if _NO_ORDER.search(text):  # a plain number, since the program also compares it with strings
         texts = [path for path, kind in suspects if kind.name == "text" and mentions(error, path)]
         yield from (Change(path, ArgumentKind("value", number_for(path.rpartition(".")[2]))) for path in texts)
+    for path in [path for path, kind in suspects if kind.name == "text" and mentions(error, path)]:
+        yield Change(path, ArgumentKind("number", number_for(path.rpartition(".")[2])))
     if _NO_CALLABLE.search(text):  # `partial(norm_layer)`; of what is called itself, the error names the path
         yield from (Change(path, ArgumentKind("class")) for path, kind in suspects if kind.name != "class")
     if _NO_SEQUENCE.search(text):  # it may be computed from several numbers, all of which have to be lists

@@ -18,7 +18,9 @@ from typing import Any, Literal
 
 import torch
 
-KindName = Literal["number", "text", "list", "tuple", "settings", "class", "module", "tensor", "object", "value"]
+KindName = Literal[
+    "number", "text", "list", "tuple", "settings", "class", "function", "module", "tensor", "object", "value"
+]
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class ArgumentKind:
 
     name: KindName
     """``settings``: an object with attributes and items of any name. ``class``: a callable that returns modules.
+    ``function``: a callable that returns an invented value, whose path is that of the function with ``()`` behind it.
     ``object``: an instance of the class ``value``. ``value``: ``value`` itself."""
     value: Any = None
     """Depends on ``name``: the number, the string, the length of a list or tuple, the shape of a tensor, the class of
@@ -57,6 +60,9 @@ _TEXTS = (
     (re.compile(r"act(ivation)?(_type|_name|_fn)?$|nonlinearity"), "relu"),
     (re.compile(r"(mode|type|name)$|(^|_)(file|filepath|dir|folder|(?<!drop_)path)$"), ""),
 )
+
+_COUNT = re.compile(r"(n|num|number)_")
+"""The beginning of the names of numbers, whatever is counted: ``num_atom_type``."""
 
 _SETTINGS = re.compile(r"(^|_)(cfg|config|conf|args|opts?|hparams|options|settings)$")
 
@@ -157,7 +163,7 @@ def _by_name(name: str) -> ArgumentKind:
         return ArgumentKind("value", torch.float32)
     if lower == "generator":
         return ArgumentKind("value", value=None)
-    for pattern, text in _TEXTS:
+    for pattern, text in () if _COUNT.match(lower) else _TEXTS:
         if pattern.search(lower):
             return ArgumentKind("text", text, certain=False)
     return ArgumentKind("settings") if _SETTINGS.search(lower) else ArgumentKind("number", number_for(name))

@@ -22,6 +22,7 @@ from fx_lsp.agent.inventing.invented_values import (
     InventedSettings,
     InventedText,
     PlainNumbers,
+    invented_function,
     invented_module,
     likely_module_class,
     probe,
@@ -270,6 +271,8 @@ class ArgumentPlan:
         match kind.name:
             case "class":
                 return probing_module_class(name, path) if self._probing else likely_module_class(name)
+            case "function":
+                return invented_function(name, path, self._value)
             case "module":
                 return self._with_parts(invented_module(name, path, self._value), path)
             case "tensor":

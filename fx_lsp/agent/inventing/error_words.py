@@ -20,7 +20,8 @@ def in_plain_words(error: BaseException, paths: Iterable[str]) -> BaseException:
     """
     message = error.args[0] if error.args else None
     if isinstance(error, TypeError | AttributeError) and isinstance(message, str):
-        for name in (*paths, *(cls.__name__ for cls in _CLASSES)):
+        names = [name for path in paths for name in (f"{path}()", path)]
+        for name in (*names, *(cls.__name__ for cls in _CLASSES)):
             message = _reworded(message, re.escape(name))
         error.args = message, *error.args[1:]
     return error
@@ -32,6 +33,7 @@ def _reworded(message: str, name: str) -> str:
     The path of a value is often also the name of a parameter, which the message may mean instead.
     """
     end = r"(?![\w.\[])"
+    message = re.sub(rf"non-iterable {name} object", f"{WORDS}, which is not iterable", message)
     message = re.sub(rf"'{name}' object", WORDS, message)
     message = re.sub(rf"(?:(?<=of )|(?<=: )|(?<=and ))'{name}'", WORDS, message)
     message = re.sub(rf"\bof type '?{name}{end}'?", f"that is {WORDS}", message)

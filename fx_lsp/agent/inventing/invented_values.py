@@ -135,7 +135,7 @@ class _Number(Probe):
 
 
 class InventedInt(_Number, int):
-    """An invented int."""
+    """An invented int. What is added to a list or a tuple, as by ``[3] + widths``, is one itself."""
 
     compared: dict[int | str, None]
     """Collects the different numbers that the int is compared with, since the program may require one of them."""
@@ -146,6 +146,18 @@ class InventedInt(_Number, int):
         return super().__eq__(other)
 
     __hash__ = int.__hash__
+
+    def __add__(self, other: Any) -> Any:
+        return self._joined_to(other, int.__add__)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._joined_to(other, int.__radd__)
+
+    def _joined_to(self, other: Any, add: Callable[[int, Any], Any]) -> Any:
+        if isinstance(other, list | tuple):
+            items = _list(self.path).value
+            raise Misused(self.path, ArgumentKind("tuple" if isinstance(other, tuple) else "list", items))
+        return add(self, other)
 
 
 class InventedFloat(_Number, float):
@@ -393,7 +405,10 @@ def likely_module_class(name: str) -> type[torch.nn.Module]:
 
 
 def probing_module_class(name: str, path: str) -> type[torch.nn.Module]:
-    """A subclass of the likely module class that raises `Misused` when the class itself is called like a module."""
+    """A subclass of the likely module class that raises `Misused` when the class itself is called like a module.
+
+    Errors that refuse an instance name its class, which is named after the path unless a name is expected of it.
+    """
     base = likely_module_class(name)
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -401,7 +416,16 @@ def probing_module_class(name: str, path: str) -> type[torch.nn.Module]:
             raise Misused(path, ArgumentKind("module"))
         base.__init__(self, *args, **kwargs)
 
-    return type(base.__name__, (base,), {"__init__": init})
+    return type(f"{path}()" if base is InventedModule else base.__name__, (base,), {"__init__": init})
+
+
+def invented_function(name: str, path: str, make: Make) -> Callable[..., Any]:
+    """A function, such as a method of an object of settings, that returns a value of its name: ``dataset.num()``."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return make(f"{path}()", name)
+
+    return function
 
 
 def invented_module(name: str, path: str, make: Make) -> torch.nn.Module:

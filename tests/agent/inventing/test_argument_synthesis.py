@@ -103,6 +103,7 @@ class TestByName:
             ("use_bias", "False"),
             ("activation", "'relu'"),
             ("num_classes", "10"),
+            ("num_atom_type", "2"),
             ("config", "…"),
             ("device", "'cpu'"),
         ],
@@ -1050,6 +1051,61 @@ def test_an_optional_argument_is_given_where_the_forward_calls_it() -> None:
         return self.activation(self.layer(x))
 
     assert made(module(constructor, forward)) == "M(width=64, activation=ReLU())"
+
+
+def test_a_method_of_settings_may_return_numbers_and_lists() -> None:
+    """What is called while a module is built makes modules, unless the program refuses one."""
+
+    def constructor(self: Any, dataset: Any) -> None:
+        self.users = nn.Embedding(dataset.num("user"), 8)
+        self.rows, self.columns, self.values = dataset.history_matrix()
+        self.fields = nn.ModuleList([nn.Linear(dataset.num(field), 8) for field in dataset.fields(of="item")])
+
+    assert made(module(constructor)) == "M(dataset=…)"
+
+
+def test_an_error_about_what_a_method_returned_does_not_name_invented_classes() -> None:
+    def constructor(self: Any, dataset: Any) -> None:
+        dataset.matrix() @ "text"
+
+    with pytest.raises(CannotInvent) as refused:
+        made(module(constructor))
+    assert "an invented value" in str(refused.value.__cause__)
+
+
+def test_what_is_added_to_a_list_is_a_list_in_each_turn_of_a_loop() -> None:
+    def constructor(self: Any, cfg: Any) -> None:
+        widths = [[3] + cfg.widths[level] for level in range(len(cfg.widths))]
+        self.layers = nn.ModuleList([nn.Linear(one[0], one[1]) for one in widths])
+        channels = (3,)
+        self.shape = channels + cfg.image_size
+
+    assert made(module(constructor)) == "M(cfg=…)"
+
+
+def test_a_text_that_is_refused_as_a_number_is_one() -> None:
+    def constructor(self: Any, edge_type: Any) -> None:
+        self.embed = nn.Embedding(edge_type, 8)
+
+    assert made(module(constructor)) == "M(edge_type=64)"
+
+
+def test_a_module_by_default_that_the_program_calls_for_a_module_becomes_a_class() -> None:
+    default = nn.GELU(approximate="tanh")
+
+    def constructor(self: Any, width: int, act_layer: Any = default) -> None:
+        self.layer = nn.Sequential(nn.Linear(width, width), act_layer())
+
+    assert made(module(constructor)) == "M(width=64, act_layer=ReLU)"
+
+
+def test_a_number_whose_class_the_program_does_not_know_is_a_plain_number() -> None:
+    def constructor(self: Any, space: Any) -> None:
+        if type(space.n) is not int:
+            raise TypeError(f"expected an integer, not {type(space.n)}")
+        self.embed = nn.Embedding(space.n, 8)
+
+    assert made(module(constructor)) == "M(space=…)"
 
 
 def test_a_process_that_remembers_plans_searches_once(monkeypatch: pytest.MonkeyPatch) -> None:
