@@ -239,6 +239,12 @@ class Prove:
     """Whether to run only the function that the edit changes, since no inputs are known for the whole program."""
     capture: Capture = "fx"
     """The capture that has the failures."""
+    further: tuple[Span, ...] = ()
+    """Where, in the text before the edit, the capture would stop next if only a part of the edit were made.
+
+    What counts for the places of ``failures`` counts for these too: the inputs must reach them, and both sides of their
+    branches.
+    """
 
 
 @dataclass(frozen=True)
@@ -497,6 +503,11 @@ class Proof:
     """One sentence for people: on how many inputs the edit was tried, what differs, or why the result is not known."""
     lacks_inputs: bool = False
     """Whether the edit could not be tried because fx-lsp did not find suitable inputs."""
+    moved_to: Failure | None = None
+    """What stops the capture of the edited text where nothing stopped it before, if that is why the edit is not proven.
+
+    None for symbolic tracing, which may go on in the expression around what was mended.
+    """
 
     @property
     def in_words(self) -> str:

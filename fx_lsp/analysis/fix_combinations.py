@@ -68,7 +68,7 @@ class FixCombinations:
         before = frozenset(given_up)
         chosen: dict[Fix, list[Failure]] = {}
         for failure in self._failures(path):
-            for fix in await asyncio.to_thread(self._trials.first_fixes, failure):
+            async for fix in self._trials.one_by_one(failure):
                 identity = self.identity(failure, fix)
                 if not _fits(fix, chosen) or identity in before:
                     continue

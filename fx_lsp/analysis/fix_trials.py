@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -20,6 +20,7 @@ from fx_lsp.documents.documents import Snapshot
 from fx_lsp.fixes import Fix, ReadText, fixes_for
 from fx_lsp.fixes.editing import TextChange
 from fx_lsp.fixes.editing.text_edits import applied
+from fx_lsp.fixes.fix_chains import proven_chain
 from fx_lsp.rules import rule_for
 from fx_lsp.supervisor.agent_pool import TracingAgent
 from fx_lsp.targets import find_targets
@@ -54,6 +55,8 @@ class FixTrials:
         self.find_fixes = find_fixes
         self._without_libcst = False
         self._known: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
+        self._chains: dict[Failure, tuple[Report, Fix]] = {}
+        """A proven fix of several edits for a failure of a report that no single edit fixes."""
         self._failures_of: dict[int, tuple[Report, dict[Fix, list[Failure]]]] = {}
         """By the ``id`` of a report: the report, which must live as long as its ``id`` is here, and what `_by_fix`
         returns for it."""
@@ -61,12 +64,27 @@ class FixTrials:
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
         """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""
         try:
-            return self.in_order(failure, self._found(failure))
+            return (*self.chained(failure), *self.in_order(failure, self._found(failure)))
         except ImportError as error:
             if not self._without_libcst:
                 log.warning("fixes are not available: %s", error)
             self._without_libcst = True
             return ()
+
+    def chained(self, failure: Failure) -> tuple[Fix, ...]:
+        """The fix of several edits that was found and proven when no single edit was (see `proven_chain`), if any."""
+        owner = self._scheduler.results.owner(failure)
+        report, fix = self._chains.get(failure, (None, None))
+        return (fix,) if fix and owner and owner[1].report is report else ()
+
+    async def one_by_one(self, failure: Failure) -> AsyncIterator[Fix]:
+        """The edits that are tried for a failure; at last the one that `prove` finds by putting others together."""
+        fixes = await asyncio.to_thread(self.first_fixes, failure)
+        for fix in fixes:
+            yield fix
+        for fix in self.chained(failure):
+            if fix not in fixes:
+                yield fix
 
     def in_order(self, failure: Failure, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
         """``fixes``, first those that may also fix what another capture that counts for the target rejects there."""
@@ -74,11 +92,13 @@ class FixTrials:
         return tuple(sorted(fixes, key=lambda fix: fix.changes not in others))
 
     def _found(self, failure: Failure) -> tuple[Fix, ...]:
-        results, workspace = self._scheduler.results, self._scheduler.workspace
-        owner = results.owner(failure)
+        results = self._scheduler.results
+        return self.find_fixes(failure, self._reader(results.owner(failure)), results.calls_with(failure))
+
+    def _reader(self, owner: tuple[str, Traced] | None) -> ReadText:
+        workspace = self._scheduler.workspace
         # The target's file says what is the workspace's: the folder of the failing file may be that of a library.
-        roots = workspace.roots_of(owner[0]) if owner else workspace.folders
-        return self.find_fixes(failure, partial(self._own_text, roots), results.calls_with(failure))
+        return partial(self._own_text, workspace.roots_of(owner[0]) if owner else workspace.folders)
 
     def _of_other_captures(self, failure: Failure) -> list[Failure]:
         """The failures at the same place of a target that ``failure`` was reported for, by other captures of it."""
@@ -111,6 +131,7 @@ class FixTrials:
         results = self._scheduler.results.values()
         current = {id(traced.report) for result in results for traced in result.all_traced}
         self._known = {case: item for case, item in self._known.items() if id(item[0]) in current}
+        self._chains = {failure: item for failure, item in self._chains.items() if id(item[0]) in current}
         self._failures_of = {key: item for key, item in self._failures_of.items() if key in current}
 
     async def prove(self, failure: Failure, fix: Fix) -> Proof:
@@ -118,7 +139,7 @@ class FixTrials:
 
         It is first tried for all of the target's failures that it is a fix of: if it is proven for all, one proof is
         enough. If it can't be tried, it is tried for other targets that fail at the same place and, if inputs are
-        lacking, in models that contain the target.
+        lacking, in models that contain the target. Once no single edit is proven, several are tried together.
         """
         if known := self.known(failure, fix):
             return known
@@ -150,7 +171,27 @@ class FixTrials:
             proof = alone if alone.verdict == "proven" else proof
         if traced.report is not None:
             self._known[failure, fix] = traced.report, proof
+            await self._put_together(failure, path, traced, traced.report)
         return proof
+
+    async def _put_together(self, failure: Failure, path: str, traced: Traced, report: Report) -> None:
+        """Look for a fix of several edits, if all single ones have been tried and none is proven."""
+        begun = {fix: self.known(failure, fix) for fix in await asyncio.to_thread(self.first_fixes, failure)}
+        proofs = [(fix, proof) for fix, proof in begun.items() if proof is not None]
+        if len(proofs) < len(begun) or any(proof.verdict == "proven" for _, proof in proofs):
+            return
+        lines_of, read = self._scheduler.documents.snapshot().lines_of, self._reader((path, traced))
+        attempt = partial(self._attempt_chain, path, traced, failure)
+        found = await proven_chain(proofs, lines_of, read, lambda stop, of: self.find_fixes(stop, of, ()), attempt)
+        if found is not None:
+            fix, proof = found
+            self._chains[failure] = report, fix
+            self._known[failure, fix] = report, proof
+
+    async def _attempt_chain(
+        self, path: str, traced: Traced, failure: Failure, fix: Fix, further: Sequence[Span]
+    ) -> Proof:
+        return await self.attempt(path, traced, [failure], fix, further=further)
 
     def _further_failures(self, failure: Failure, fix: Fix, traced: Traced) -> list[Failure]:
         """The other failures of a target that have the same ``fix`` and for which it has not been tried yet."""
@@ -181,6 +222,7 @@ class FixTrials:
         function_only: bool = False,
         capture: Capture | None = None,
         host: Recipe | None = None,
+        further: Sequence[Span] = (),
     ) -> Proof:
         """Try a fix of several failures of one target. ``own``: the changes that fix these, if not all of them do.
 
@@ -188,7 +230,7 @@ class FixTrials:
         ``full_size``: try it on the target itself, even if there are small twins. ``capture``: the one that has the
         failures or, if there are none, the one that must not fail more often after the edit; None means that of the
         failures, or ``fx``. ``host``: try it on the first submodule of the target's class in what this recipe builds;
-        None means what was traced.
+        None means what was traced. ``further``: as in `Prove`.
         """
         snapshot = self._scheduler.documents.snapshot()
         edited = applied(fix.changes, snapshot.lines_of)
@@ -217,6 +259,7 @@ class FixTrials:
             capture=capture,
             roots=workspace.roots_of(path),
             limits=limits,
+            further=tuple(further),
         )
         return await self.agent_for(path, capture).prove(request)
 

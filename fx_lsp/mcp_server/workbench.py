@@ -6,7 +6,6 @@ an editor.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,7 +94,7 @@ class Workbench:
         for number, problem in enumerate(problems, 1):
             wanted = first <= number < first + count
             lines = list(problem_lines(problem, self._documents)) if wanted else []
-            for fix in await asyncio.to_thread(self._trials.first_fixes, problem.finding.failure):
+            async for fix in self._trials.one_by_one(problem.finding.failure):
                 offered.append((problem.finding, fix))
                 if wanted:
                     proof = await self._trials.prove(problem.finding.failure, fix)

@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 import torch
 
-from fx_lsp.agent.messages import Capture
+from fx_lsp.agent.messages import Capture, Failure
 from fx_lsp.analysis.engine import Engine
+from fx_lsp.fixes import Fix
 from fx_lsp.fixes.editing.text_edits import applied
 from fx_lsp.settings.settings import Settings
 
@@ -44,21 +45,32 @@ async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engi
     await engine.close()
 
 
-async def fixed(engine: Engine, body: str, capture: Capture) -> list[tuple[str, str, str]]:
-    """For each fix of the first failure: the verdict, its reason, and the new lines of ``forward``."""
+async def first_failure(engine: Engine, body: str, capture: Capture) -> Failure:
+    """The first failure of a program with this ``forward``."""
     path = str(Path(engine.workspace.folders[0]) / f"net_{len(engine.results)}.py")
     Path(path).write_text(FILE.format("\n".join(f"        {line}" for line in body.splitlines())), encoding="utf-8")
     await engine.scheduler.trace(path)
     await engine.captures.capture(path, capture, engine.results[path].traced)
-    (first, *_) = (
+    first, *_ = (
         failure for item in engine.results[path].captured.values() if item.report for failure in item.report.failures
     )
+    return first
+
+
+def new_forward(engine: Engine, fix: Fix) -> str:
+    """The lines of ``forward`` after a fix."""
+    (text,) = applied(fix.changes, engine.documents.lines).values()
+    forward = text.partition("def forward(self, x):\n")[2].partition("\n\n\n")[0]
+    return "\n".join(line[8:] for line in forward.splitlines())
+
+
+async def fixed(engine: Engine, body: str, capture: Capture) -> list[tuple[str, str, str]]:
+    """For each fix of the first failure: the verdict, its reason, and the new lines of ``forward``."""
+    first = await first_failure(engine, body, capture)
     told: list[tuple[str, str, str]] = []
     for fix in engine.proofs.trials.fixes(first):
         proof = await engine.proofs.trials.prove(first, fix)
-        (text,) = applied(fix.changes, engine.documents.lines).values()
-        forward = text.partition("def forward(self, x):\n")[2].partition("\n\n\n")[0]
-        told.append((proof.verdict, proof.reason, "\n".join(line[8:] for line in forward.splitlines())))
+        told.append((proof.verdict, proof.reason, new_forward(engine, fix)))
     return told
 
 
@@ -144,4 +156,67 @@ async def test_the_calls_that_trace_are_not_edited_for_another_capture(engine: E
 async def test_a_number_that_is_not_an_integer_stays_one(engine: Engine) -> None:
     tried = await fixed(engine, "n = int(x.sum() + 0.5)\nreturn x.sum(0) * n", "export")
     verdicts = {text.partition("\n")[0]: verdict for verdict, _, text in tried}
-    assert verdicts == {"n = (x.sum() + 0.5).item()": "refuted", "n = (x.sum() + 0.5).long()": "proven"}, tried
+    assert verdicts == {"n = (x.sum() + 0.5).long()": "proven"}, tried
+
+
+@pytest.mark.parametrize(
+    ("body", "title", "mended"),
+    [
+        (
+            "y = x * 2 if int(x.sum()) > 0 else x - 1\nreturn y",
+            "Compute with the tensor instead of int; then choose with torch.where",
+            "y = torch.where(x.sum().long() > 0, x * 2, x - 1)\nreturn y",
+        ),
+        (
+            "n = int(x.argmax())\nif n > 2:\n    x = x * 2\nreturn x + n",
+            "Read the number with .item(); then choose with torch.where, by the tensor",
+            "n = x.argmax().detach()\nx = torch.where(n > 2, x * 2, x)\nreturn x + n",
+        ),
+    ],
+)
+async def test_several_edits_are_proven_together(engine: Engine, body: str, title: str, mended: str) -> None:
+    failure = await first_failure(engine, body, "export")
+    trials = engine.proofs.trials
+    alone = [(await trials.prove(failure, fix)).verdict for fix in trials.first_fixes(failure)]
+    assert "proven" not in alone
+    first, *_ = trials.fixes(failure)
+    proof = trials.known(failure, first)
+    assert proof is not None
+    assert (first.title, proof.verdict, new_forward(engine, first)) == (title, "proven", mended)
+    assert first in [fix async for fix in trials.one_by_one(failure)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "n = int(x.abs().sum())\nif n >= 0:\n    x = x * 2\nreturn x + n",  # the condition holds for all inputs
+        "n = int(x.sum())\ny = x * 2 if n > 10 ** 9 else x + n\nreturn y",  # no input reaches one side
+    ],
+)
+async def test_several_edits_need_inputs_for_both_sides_of_each_branch(engine: Engine, body: str) -> None:
+    failure = await first_failure(engine, body, "export")
+    trials = engine.proofs.trials
+    for fix in trials.first_fixes(failure):
+        await trials.prove(failure, fix)
+    assert trials.chained(failure) == ()
+
+
+async def test_an_edit_without_another_that_goes_on_stays_alone(engine: Engine) -> None:
+    failure = await first_failure(engine, "n = int(x.untyped_storage().data_ptr() * x.sum())\nreturn x * n", "export")
+    trials = engine.proofs.trials
+    for fix in trials.first_fixes(failure):
+        await trials.prove(failure, fix)
+    assert trials.chained(failure) == ()
+
+
+async def test_all_fixes_of_a_file_include_one_of_several_edits(tmp_path: Path) -> None:
+    settings = Settings(time_limit=120, captures=("export",))
+    engine = Engine(lambda path: settings, folders=[str(tmp_path)], python=[sys.executable])
+    try:
+        await first_failure(engine, "y = x * 2 if int(x.sum()) > 0 else x - 1\nreturn y", "export")
+        (path,) = map(str, tmp_path.glob("*.py"))
+        together = await engine.proofs.combinations.prove_together(path)
+        assert together is not None
+        assert new_forward(engine, together) == "y = torch.where(x.sum().long() > 0, x * 2, x - 1)\nreturn y"
+    finally:
+        await engine.close()

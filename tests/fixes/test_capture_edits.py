@@ -164,6 +164,12 @@ def test_a_number_is_read_from_the_tensor(expression: str, new: list[str]) -> No
     assert fixed(tensor_item, f"y = {expression}\n", expression) == [f"y = {one}\n" for one in new]
 
 
+def test_a_number_with_a_fraction_is_not_read_as_an_integer() -> None:
+    error = "Could not guard on data-dependent expression zuf0 (unhinted: zuf0)."
+    assert fixed(tensor_item, "y = int(x)\n", "int(x)", error) == ["y = x.long()\n"]
+    assert fixed(tensor_item, "y = float(x)\n", "float(x)", error) == ["y = x.item()\n", "y = x.detach()\n"]
+
+
 @pytest.mark.parametrize(
     ("expression", "part", "new"),
     [

@@ -33,7 +33,8 @@ def captured_failures(apart: ChildRunner, file: ImportedFile, request: Trace) ->
     spans = [(place_of(failure, owns), span_of(failure, owns)) for failure in report.failures]
     places = Counter(place for place, _ in spans)
     lines = frozenset((place, span.file, span.line) for place, span in spans if span)
-    return FoundFailures(places, places, lines, complete=complete, doubtful=False)
+    reported = tuple((place, failure) for (place, _), failure in zip(spans, report.failures, strict=True))
+    return FoundFailures(places, places, lines, complete=complete, doubtful=False, reported=reported)
 
 
 def check_captured(capture: Capture, program: Program, runs: ProgramRuns, *, must_succeed: bool) -> None:

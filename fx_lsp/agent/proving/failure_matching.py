@@ -59,6 +59,8 @@ class FoundFailures:
     """Whether the program was explored to its end."""
     doubtful: bool
     """Whether tensors without memory may have caused the first failure."""
+    reported: tuple[tuple[Place, Failure], ...] = ()
+    """For another capture than a trace: what was reported, in order."""
 
 
 NOWHERE = FoundFailures(Counter(), Counter(), frozenset(), complete=True, doubtful=False)
@@ -157,11 +159,13 @@ def check_capture_places(
     new = after.certain - (before.places - mended)
     if not new:
         return
+    moved_to = next((failure for place, failure in after.reported if place in new), None)
     in_edit = {place for place, file, line in after.lines if (file, line) in edited}
     place = min(new, key=lambda place: (place not in in_edit, place))
     if before.complete or place in in_edit:
-        raise ProofEnded("refuted", f"after the edit, the capture fails at {_shown(place)}")
-    raise ProofEnded("untried", f"after the edit, the capture fails at {_shown(place)}, perhaps as before")
+        raise ProofEnded("refuted", f"after the edit, the capture fails at {_shown(place)}", moved_to=moved_to)
+    reason = f"after the edit, the capture fails at {_shown(place)}, perhaps as before"
+    raise ProofEnded("untried", reason, moved_to=moved_to)
 
 
 def replaced_expressions(old: str, new: str) -> set[Place]:

@@ -147,7 +147,7 @@ def prove(request: Prove, builtin: Collection[str], remembered: Remembered | Non
         reason = trial.run()
         emit(Proof(request.id, "proven", reason))
     except ProofEnded as end:
-        emit(Proof(request.id, end.verdict, end.reason, end.lacks_inputs))
+        emit(Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.moved_to))
 
 
 class _EditProof:
@@ -169,7 +169,7 @@ class _EditProof:
         """
         largest = self._largest_number()
         small = not self._request.full_size and largest < NARROWEST
-        if self._request.failures and not self._changes_a_step():
+        if self._request.failures and (self._request.capture != "fx" or not self._changes_a_step()):
             self._check_early(small=small)
         before = self._examined(small=small)
         try:
@@ -180,7 +180,7 @@ class _EditProof:
         return self._apart()(partial(self._after, self._examined(small=False).before))
 
     def _check_early(self, *, small: bool) -> None:
-        """Raises `ProofEnded` if tracing still fails after the edit, which takes little time to find out.
+        """Raises `ProofEnded` if the edited program can't be captured, which takes little time to find out.
 
         ``small``: as for `_examined`.
         """
@@ -193,7 +193,10 @@ class _EditProof:
             return
         if not before.mended - before.found.places:
             try:
-                check_mended(before.found, after, self._comparable(before, after))
+                if self._request.capture != "fx":
+                    self._check_places(before, after)
+                else:
+                    check_mended(before.found, after, self._comparable(before, after))
             except ProofEnded:
                 self._remember(before.remembered)
                 raise
@@ -465,12 +468,10 @@ class _EditProof:
             apart(partial(check_captured, capture, program, runs, must_succeed=must_succeed))
 
     def _comparable(self, before: _Explored, after: FoundFailures) -> Places:
-        """The failures that have to be gone after the edit."""
-        if self._request.capture != "fx":
-            return before.mended
+        """The failures of a trace that have to be gone after the edit."""
         return comparable(before.found, after, before.mended, self._edited_lines(), self._gone_lines())
 
-    def _check_places(self, before: _Before, after: FoundFailures) -> None:
+    def _check_places(self, before: _Before | _Explored, after: FoundFailures) -> None:
         if self._request.capture != "fx":
             check_capture_places(before.found, after, before.mended, self._edited_lines())
             return
@@ -484,7 +485,7 @@ class _EditProof:
         keep the program from reaching them.
         """
         failures = () if self._fixes_argument else self._request.failures
-        spans = [span_of(failure, file.workspace.owns) for failure in failures]
+        spans = [*(span_of(failure, file.workspace.owns) for failure in failures), *self._request.further]
         failing = [Part(span.file, range(span.line, span.end_line + 1)) for span in spans if span]
         own_edits = self._edits(self._request.own_part or self._request.edited)
         edited = [replaced_parts(path, old, new) for path, old, new in own_edits]

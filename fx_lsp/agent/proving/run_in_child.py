@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from fx_lsp.agent.messages import Heartbeat, Verdict
+from fx_lsp.agent.messages import Failure, Heartbeat, Verdict
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit, limit_memory
 from fx_lsp.agent.processes.watchdog import ChildProcess
@@ -41,11 +41,14 @@ class JobResult:
 class ProofEnded(Exception):
     """Ends a proof with a verdict; ``reason`` is one sentence without a full stop."""
 
-    def __init__(self, verdict: Verdict, reason: str, lacks_inputs: bool = False) -> None:
-        super().__init__(verdict, reason, lacks_inputs)
+    def __init__(
+        self, verdict: Verdict, reason: str, lacks_inputs: bool = False, moved_to: Failure | None = None
+    ) -> None:
+        super().__init__(verdict, reason, lacks_inputs, moved_to)
         self.verdict = verdict
         self.reason = reason
         self.lacks_inputs = lacks_inputs
+        self.moved_to = moved_to
 
 
 class ChildRunner:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from fx_lsp.agent.messages import Span
 from fx_lsp.documents.positions import LineIndex
@@ -34,12 +34,20 @@ def overlap(one: TextChange, other: TextChange) -> bool:
     return (start < other_end and other_start < end) or start == other_start
 
 
+def replacements(changes: Iterable[TextChange], lines: LineIndex) -> Iterator[tuple[int, int, str]]:
+    """For each of a file's ``changes``, the offsets of what it replaces in the text, and by what; the last one first.
+
+    So each can be made without moving what the others replace.
+    """
+    for change in sorted(changes, key=lambda change: _ends(change.span), reverse=True):
+        start, end = (lines.offset_of_python(*place) for place in _ends(change.span))
+        yield start, end, _with_line_ends_of(lines.text, change.text)
+
+
 def _applied(changes: Iterable[TextChange], lines: LineIndex) -> str:
     text = lines.text
-    for change in sorted(changes, key=lambda change: _ends(change.span), reverse=True):
-        (start_line, start_col), (end_line, end_col) = _ends(change.span)
-        start, end = lines.offset_of_python(start_line, start_col), lines.offset_of_python(end_line, end_col)
-        text = text[:start] + _with_line_ends_of(lines.text, change.text) + text[end:]
+    for start, end, new in replacements(changes, lines):
+        text = text[:start] + new + text[end:]
     return text
 
 

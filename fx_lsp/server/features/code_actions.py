@@ -86,6 +86,7 @@ async def _quick_fixes(
         return [*ignored]
     fixes = await asyncio.to_thread(fixes_for, finding.failure, _texts(scheduler, path, files).get, calls)
     fixes = await asyncio.to_thread(proofs.trials.in_order, finding.failure, fixes)
+    fixes = (*proofs.trials.chained(finding.failure), *fixes)
     # The user may have typed meanwhile; places in an older text are not valid in a newer one.
     if not _fresh(scheduler, files, finding.moment):
         return []
