@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from fx_lsp.agent.keeping.built_process import AttemptBegins, AttemptEnds, EndAttempt, IsBuilt, RunAttempt, serve
+from fx_lsp.agent.keeping.built_process import AttemptBegins, AttemptEnds, EndAttempt, IsBuilt, serve
 from fx_lsp.agent.keeping.loaded_code import CodeEdit
+from fx_lsp.agent.keeping.ready_processes import RunAttempt
 from fx_lsp.agent.keeping.request_pipe import RequestWriter
 from fx_lsp.agent.keeping.stage import Record
 from fx_lsp.agent.messages import Recipe, Snippet, Span, Target, Trace

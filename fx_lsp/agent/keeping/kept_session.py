@@ -14,17 +14,25 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from os import _exit
+from typing import Any
 
 from fx_lsp.agent.keeping.built_stage import BuiltStage, without_lines
 from fx_lsp.agent.keeping.loaded_code import CodeEdit, StaleError
+from fx_lsp.agent.keeping.ready_processes import (
+    HasReported,
+    ReadyProcesses,
+    RunAttempt,
+    attempt_seconds,
+    telling_pages,
+)
 from fx_lsp.agent.keeping.request_pipe import RequestReader
 from fx_lsp.agent.keeping.stage import Record, Stage, module_names, recording
+from fx_lsp.agent.keeping.touched_pages import PagesTouched
 from fx_lsp.agent.messages import Cancel, Heartbeat, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
-from fx_lsp.agent.processes.limits import grace
 from fx_lsp.agent.processes.watchdog import Gone, Hear
 from fx_lsp.agent.sandbox.audit_guard import GUARD
-from fx_lsp.agent.tracing.attempt import Attempt, Imported, run_attempt
+from fx_lsp.agent.tracing.attempt import Attempt, Imported, make_attempt, run_attempt
 from fx_lsp.agent.tracing.target_rounds import TargetRounds
 from fx_lsp.agent.tracing.trace_request import TraceSession
 from fx_lsp.agent.tracing.trace_target import ImportedFile
@@ -87,6 +95,10 @@ class KeptSession:
         """What builds those targets again that it has found built from another text."""
         self._ending: list[Callable[[], None]] = []
         """What ends the attempts of the request that is being answered."""
+        self._ready: ReadyProcesses | None = None
+        """What makes the next attempt that has to build its target; None before the first request is answered."""
+        self._pages: PagesTouched = ()
+        """The pages that an attempt touches that builds its target."""
         self._read_at = 0
         """The time, by ``time.time_ns``, after which the texts were read that the request is about."""
 
@@ -110,6 +122,8 @@ class KeptSession:
         except StaleError as reason:
             sys.stderr.write(f"Nothing is kept of {self._request.file}: {reason}.\n")
             return
+        self._ready = ReadyProcesses(self._children, stage, file, self._request, self._make)
+        self._ready.prepare(self._pages)
         self._session.emit(Settled(self._request.id))
         while True:
             while self._waiting:
@@ -178,37 +192,63 @@ class KeptSession:
 
     def _start(self, request: Trace, edit: CodeEdit, attempt: Attempt, hear: Hear, gone: Gone) -> None:
         stage = self._stage_for(attempt, request, edit)
-        fork = partial(self._fork, request, edit, attempt, hear, gone)
+        from_here = partial(self._start_from_here, request, edit, attempt, hear, gone)
 
         def ended() -> None:
             if attempt.answered:
                 assert stage is not None
                 gone(stage.process)
             elif not self._is_cancelled:
-                fork()  # the text is not one that the stage can trace, or the stage has died, and nobody knows why
+                from_here()  # the text is not one that the stage can trace, or the stage has died, and nobody knows why
                 self._outdated.append(partial(self._build, attempt, request, edit, self._read_at))
 
         if stage is not None and stage.run(attempt, request, hear, ended):
             self._ending.append(stage.end_attempt)
         else:
+            from_here()
+
+    def _start_from_here(self, request: Trace, edit: CodeEdit, attempt: Attempt, hear: Hear, gone: Gone) -> None:
+        """Make an attempt that has to build its target: in the process that is ready for it, or in one forked now."""
+        fork = partial(self._fork, request, edit, attempt, hear, gone)
+        if self._ready is not None and self._ready.is_one_waiting and _is_plain(attempt):
+            ready = self._ready.start(RunAttempt(request.id, attempt.target, request), hear, fork, gone)
+            self._ending.append(ready.end)
+        else:
             fork()
 
+    def _make(self, run: RunAttempt, edit: CodeEdit, emit: Emit) -> None:
+        """Make an attempt, in a child of this process."""
+        edit.apply()
+        make_attempt(Attempt(run.target), run.trace, self._file, emit)
+
     def _fork(self, request: Trace, edit: CodeEdit, attempt: Attempt, hear: Hear, gone: Gone) -> None:
+        tells_pages = _is_plain(attempt) and not self._ending  # one of a request is enough
+
         def job(emit: Emit) -> None:
+            emit = telling_pages(emit) if tells_pages else emit
             edit.apply()
             run_attempt(attempt, request, self._file, emit)
 
-        child = self._children.fork(
-            job, seconds=request.limits.seconds + grace(request.limits.seconds), hear=hear, gone=gone
-        )
+        def heard(item: Any) -> None:
+            if isinstance(item, HasReported):
+                self._has_reported(item)
+            else:
+                hear(item)
+
+        child = self._children.fork(job, seconds=attempt_seconds(request), hear=heard, gone=gone)
         self._ending.append(child.kill)
+
+    def _has_reported(self, item: HasReported) -> None:
+        self._pages = item.pages
+        if self._ready is not None:
+            self._ready.prepare(self._pages)
 
     def _stage_for(self, attempt: Attempt, request: Trace, edit: CodeEdit) -> BuiltStage | None:
         """The process that has built the target of ``attempt``; it is started, now or later, if it is worth it.
 
         Building takes longer there than in a process that ends. Whoever waits for an answer does not wait for that.
         """
-        if attempt.parts or not attempt.on_meta or attempt.target.recipe.made_up:
+        if not _is_plain(attempt) or attempt.target.recipe.made_up:
             return None
         target, someone_edits = without_lines(attempt.target), request.purpose == "edit"
         stage = self._built.pop(target, None)
@@ -233,3 +273,8 @@ class KeptSession:
         while len(self._built) > MOST_BUILT:
             self._built.pop(next(iter(self._built))).close()
         return stage
+
+
+def _is_plain(attempt: Attempt) -> bool:
+    """Whether the attempt is the first one at a target, which is not traced as a part of others."""
+    return attempt.on_meta and not attempt.parts

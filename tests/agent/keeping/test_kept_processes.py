@@ -381,6 +381,29 @@ async def test_the_first_trace_for_an_edit_keeps_its_process(bench: Bench) -> No
     assert quick, "the import has not run this function, only building has"
 
 
+async def test_what_has_to_be_built_is_traced_in_the_process_that_waits(
+    bench: Bench, shared: tuple[Client, str]
+) -> None:
+    await bench.client.trace(bench.model, "Net()", purpose="edit")
+    await at_rest(shared[1])
+    waiting, before = processes(shared[1]), processor_seconds(shared[1])
+    endless = MODEL.replace("return self", "for _ in range(10**12): pass\n        return self")
+    stream = bench.client.stream(bench.model, "Net()", overlays={bench.model: endless}, purpose="edit")
+    asking = asyncio.ensure_future(anext(stream))
+
+    async def until_busy() -> None:
+        while processor_seconds(shared[1]) < before + 0.3:
+            await asyncio.sleep(0.05)
+
+    await asyncio.wait_for(until_busy(), 60)
+    assert processes(shared[1]) == waiting
+    asking.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await asking
+    quick, report = await bench.quick(bench.model, "len(x)", "len(x + 1)")
+    assert (quick, [bench.text_at(failure) for failure in report.failures]) == (True, ["len(x + 1)"])
+
+
 async def test_a_target_is_built_ahead_once_an_edit_has_been_answered(bench: Bench) -> None:
     bench.texts[bench.parts] = PARTS.replace("sum(range(10))", "time.time_ns()").replace(
         "import torch", "import time, torch"
