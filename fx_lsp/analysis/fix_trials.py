@@ -165,7 +165,7 @@ class FixTrials:
             if another.verdict != "untried":
                 proof = another
                 break
-        if proof.verdict == "untried" and proof.lacks_inputs:
+        if proof.verdict == "untried" and proof.lacks_inputs and rule_for(failure.kind).capture == "fx":
             # The only function that it changes may run although no program around it does.
             alone = await self.attempt(path, traced, [failure], fix, function_only=True)
             proof = alone if alone.verdict == "proven" else proof

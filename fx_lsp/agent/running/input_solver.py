@@ -235,7 +235,7 @@ class _InputSolver:
 
     def _with_missing(self, error: Exception, wanted: Wanted, given: Input) -> Wanted | None:
         """``wanted`` with what the program lacks, as ``error`` shows; None if it lacks nothing that can be added."""
-        if self._takes_any_name and (more := with_missing_argument(error, wanted)) is not None:
+        if self._takes_any_name and (more := with_missing_argument(error, wanted, forward_of(self._root))) is not None:
             return more
         return with_missing_key(error, wanted, given.kwargs, self._described)
 

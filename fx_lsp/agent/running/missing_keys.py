@@ -11,15 +11,18 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import inspect
+import itertools
 import re
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import FrameType
 from typing import Any
 
 import torch
 
+from fx_lsp.agent.inventing.failed_checks import names_in_check
 from fx_lsp.agent.inventing.frame_code import names_in, tree_of, value_of
 from fx_lsp.agent.own_files import is_own_file
 from fx_lsp.agent.running.records import AttributeName
@@ -40,18 +43,36 @@ _LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "reverse"})
 _MISSING_ARGUMENTS = re.compile(r"\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
 
 
-def with_missing_argument(error: BaseException, wanted: Wanted) -> Wanted | None:
-    """``wanted`` with the arguments that a function lacks, which ``error`` says; None if it says none, or known ones.
+def with_missing_argument(error: BaseException, wanted: Wanted, forward: Callable[..., Any]) -> Wanted | None:
+    """``wanted`` with the arguments that a function lacks, as ``error`` shows; None if it shows none, or known ones.
 
-    At first, each is like the first of those that are ``wanted``.
+    At first, each is like the first of those that are ``wanted``. ``forward`` passes on what it is given by name.
     """
     found = _MISSING_ARGUMENTS.search(str(error)) if isinstance(error, TypeError) else None
-    names = re.findall(r"'(\w+)'", found[1]) if found else []
+    names = re.findall(r"'(\w+)'", found[1]) if found else _checked_options(error, forward)
     known = {path[0] for path in wanted}
     if not names or not known.isdisjoint(names):
         return None
     like = next(iter(wanted.values()))
     return {**wanted, **{(name,): like for name in names}}
+
+
+def _checked_options(error: BaseException, forward: Callable[..., Any]) -> list[str]:
+    """The variables that are None in the check that raised ``error``, if ``forward`` can give them values by name.
+
+    They are parameters of functions to which all that ``forward`` is given by name is passed on.
+    """
+    checked = {name for frame, line in innermost(error) for name in names_in_check(frame, line)}
+    code = getattr(inspect.unwrap(forward), "__code__", None)
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    passing = itertools.dropwhile(lambda frame: frame.f_code is not code, frames)
+    options: list[str] = []
+    for caller, called in itertools.pairwise(passing):
+        if not caller.f_code.co_flags & inspect.CO_VARKEYWORDS:
+            break
+        parameters = inspect.getargs(called.f_code).args
+        options += [name for name in parameters if called.f_locals.get(name, ...) is None]
+    return [name for name in dict.fromkeys(options) if name in checked]
 
 
 def with_missing_key(

@@ -540,6 +540,33 @@ class PassingOn(torch.nn.Module):
         return x.movedim(1, -1) + self.classes(classes)[:, None, None]
 
 
+class PassingOptionsOn(torch.nn.Module):
+    """Passes all that it gets by name on to a layer, which checks whether it gets what is optional."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = Optional()
+
+    def forward(self, x: torch.Tensor, **kwargs: Any) -> Any:
+        return self.layer(x, **kwargs)
+
+
+class Optional(torch.nn.Module):
+    """The layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.classes = torch.nn.Embedding(10, 16)
+
+    def forward(self, x: torch.Tensor, unused: Any = None, classes: Any = None) -> Any:
+        return x[..., :16] + self.embedded(classes)
+
+    def embedded(self, classes: Any) -> torch.Tensor:
+        assert classes is not None
+        rows: torch.Tensor = self.classes(classes.long())
+        return rows
+
+
 class Checked(torch.nn.Module):
     """Compares shapes without telling what does not fit."""
 
@@ -584,6 +611,7 @@ class Guided(torch.nn.Module):
         Guided(),
         Checked(),
         PassingOn(),
+    PassingOptionsOn(),
         Parts(),
         Cell(),
         Joined(),
