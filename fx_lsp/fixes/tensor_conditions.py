@@ -46,7 +46,8 @@ def with_tensors(source: Source, node: ast.expr, failure: Failure, fixes: FixAt)
     if decision is None or rule_for(failure.kind).capture == "fx":
         yield from fixes(source, node, None)
         return
-    numbers, logs = list(_tensors_instead(source, decision)), list(_logs_apart(source, decision))
+    exact = ".double()" if "zuf" in failure.error else ""  # Python computes with a number that is no integer in 64 bits
+    numbers, logs = list(_tensors_instead(source, decision, exact)), list(_logs_apart(source, decision))
     is_tensor = bool(numbers) or _decides_by_tensor(failure)
     if not numbers and not logs:
         yield from fixes(source, node, is_tensor)
@@ -60,8 +61,8 @@ def with_tensors(source: Source, node: ast.expr, failure: Failure, fixes: FixAt)
         yield Fix(title, changes_between(source.path, source.text, new))
 
 
-def _tensors_instead(source: Source, decision: ast.If | ast.IfExp) -> Iterator[TextChange]:
-    """The changes by which a branch gets tensors instead of numbers."""
+def _tensors_instead(source: Source, decision: ast.If | ast.IfExp, exact: str) -> Iterator[TextChange]:
+    """The changes by which a branch gets tensors instead of numbers; ``exact``: what makes one as exact as a number."""
     in_test = {*ast.walk(decision.test)}
     read = (part for part in in_test if isinstance(part, ast.Name) and not _is_kept(source, part))
     names = map(Values(source).only_value, read)
@@ -69,7 +70,7 @@ def _tensors_instead(source: Source, decision: ast.If | ast.IfExp) -> Iterator[T
     for value in dict.fromkeys(part for part in parts if part is not None and hasattr(part, "lineno")):
         if (tensor := _read_from(value)) is not None:
             text = source.operand(tensor)  # no gradient flows through a number, or through what compares it
-            yield source.replaced(value, text if value in in_test else f"{text}.detach()")
+            yield source.replaced(value, text if value in in_test else f"{text}.detach(){exact}")
 
 
 def _is_kept(source: Source, name: ast.Name) -> bool:

@@ -6,28 +6,37 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.fixes.editing import Fix, ReadText
 from fx_lsp.fixes.editing.edited_source import Source, editable
+from fx_lsp.fixes.editing.expression_values import Values
+
+_FRACTION = re.compile(r"zuf|Trunc|ToFloat|TrueDiv|\d\.\d")
+"""In the first line of a capture's error: the number is not an integer, or was computed from one that is not."""
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """Up to two fixes if the failing expression is ``int(value)``, ``float(value)`` or ``bool(value)``.
+    """One or two fixes if the failing expression is ``int(value)``, ``float(value)`` or ``bool(value)``.
 
     Which of them leaves the results as they are depends on the value's dtype and on what is done with the number. A
     proof may not tell: where a number is only compared, its fraction matters to few inputs.
     """
     for source, node in editable(failure.chain[-1:], read):
-        yield from _fixes(source, node, is_fraction="zuf" in failure.error)
+        first, _, _ = failure.error.partition("\n")
+        yield from _fixes(source, node, is_fraction=_FRACTION.search(first) is not None)
 
 
 def _fixes(source: Source, node: ast.expr, *, is_fraction: bool) -> Iterator[Fix]:
-    """``is_fraction``: whether the value is not an integer, as the symbol's name in the capture's error tells."""
+    """``is_fraction``: whether the value may not be an integer."""
     match node:
         case ast.Call(func=ast.Name(id="int" | "float" | "bool" as name), args=[value], keywords=[]):
             if isinstance(value, ast.Starred):
+                return
+            if name == "int" and not is_fraction and _tensor(value) is value and Values(source).is_number(value):
+                yield Fix("Leave out int", (source.with_operation(node, source.slice(value)),))
                 return
             operand = source.operand(_tensor(value))
             if not (name == "int" and is_fraction):

@@ -19,8 +19,11 @@ inputs, but a branch on the values in a tensor cannot be decided at all.
 - If `torch.distributions` checks its arguments: create the distribution with `validate_args=False`.
 - For `max(n, 1)` of a number from `.item()`: `torch.sym_max(n, 1)`, and `torch.sym_min` likewise.
 - For `int(condition)`, `float(x)` or `bool(x)`: compute with the tensor itself, or with `x.item()`.
-- A `while` loop, a branch on a number from `.item()`, and one whose sides return tensors of different shapes have no
-  fix: compute a fixed number of steps, or move the decision out of the exported model.
+- For a loop that a tensor ends early, in its `while` or before a `break`: make all of a fixed number of turns, and let
+  only those that count change a value, with `torch.where(running, new, old)`.
+- For one of several modules, as in `self.experts[index](x)`: call all of them, stack the results and index the stack.
+- A loop without a largest number of turns, one that fills a list, and a branch whose sides return tensors of different
+  shapes have no fix: move the decision out of the exported model.
 - If the condition always holds for a number that was read with `.item()`: say so with `torch._check(n > 0)` before the
   branch.""",
     bad="""\
@@ -63,6 +66,8 @@ model(torch.ones(3, 4))
         "torch_where",
         "tensor_item",
         "torch_cond",
+        "whole_loop",
+        "all_modules",
         "symbolic_numbers",
         "without_condition",
         "distribution_checks",

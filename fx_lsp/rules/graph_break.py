@@ -95,6 +95,8 @@ model(torch.ones(3, 4))
         "torch_where",
         "tensor_item",
         "torch_cond",
+        "whole_loop",
+        "all_modules",
         "without_condition",
         "distribution_checks",
         "without_variable",

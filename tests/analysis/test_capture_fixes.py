@@ -121,6 +121,29 @@ async def fixed(engine: Engine, body: str, capture: Capture) -> list[tuple[str, 
             "def if_false():\n    y = x - 1\n    return y\n\n"
             "y = torch.cond((x > 0.5).any(), if_true, if_false, ())\nreturn y",
         ),
+        (
+            "export",
+            "step, left = 0, float('inf')\nwhile left > 1 and step < 9:\n    x = x / 2\n    step += 1\n"
+            "    left = x.abs().sum().item()\nreturn x",
+            "step, left = 0, float('inf')\nrunning = x.new_ones((), dtype=torch.bool)\nwhile step < 9:\n"
+            "    running = running & (left > 1)\n    x = torch.where(running, x / 2, x)\n    step += 1\n"
+            "    left = x.abs().sum().detach().double()\nreturn x",
+        ),
+        (
+            "compile",
+            "total = x.sum()\nfor _ in range(3):\n    total, x = total + x.sum(), x * 2\n    if total > 9:\n"
+            "        break\n    x += 1\nreturn x",
+            "total = x.sum()\nrunning = x.new_ones((), dtype=torch.bool)\nfor _ in range(3):\n"
+            "    total, new_x = total + x.sum(), x * 2\n    x = torch.where(running, new_x, x)\n"
+            "    running = running & torch.logical_not(total > 9)\n    x = torch.where(running, x + 1, x)\nreturn x",
+        ),
+        (
+            "export",
+            "if x.max().item() > 0.5:\n    x = x * (0.7 / x.max().item())\nreturn x",
+            "def if_true(x):\n    x = x * (0.7 / x.max().detach().double())\n    return x\n\n"
+            "def if_false(x):\n    return x.clone()\n\n"
+            "x = torch.cond(x.max() > 0.5, if_true, if_false, (x,))\nreturn x",
+        ),
     ],
 )
 async def test_a_fix_is_proven(engine: Engine, capture: Capture, body: str, mended: str) -> None:

@@ -10,6 +10,7 @@ import torch
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes import (
+    all_modules,
     allow_rnn,
     fake_kernel,
     math_functions,
@@ -17,6 +18,7 @@ from fx_lsp.fixes import (
     tensor_index,
     tensor_item,
     tuple_output,
+    whole_loop,
     without_leaf,
     without_numpy,
 )
@@ -289,3 +291,78 @@ def test_a_new_tensor_needs_no_gradient(old: str, part: str, new: str | None) ->
     text = f"import torch\nfrom torch.autograd import Variable\n\ndef f(x):\n    {old}\n"
     found = fixed(without_leaf, text, part or old.partition(" = ")[2])
     assert found == ([text.replace(old, new)] if new else [])
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "new"),
+    [
+        ("x.max().item() + 1", "data-dependent expression u0 + 1", ["y = x.max().item() + 1\n"]),
+        ("x.max().item() / 2", "data-dependent expression TruncToInt(IntTrueDiv(u0, 2))", []),
+    ],
+)
+def test_a_number_needs_no_int_if_it_is_an_integer(number: str, error: str, new: list[str]) -> None:
+    found = fixed(tensor_item, f"y = int({number})\n", f"int({number})", error)
+    assert [text for text in found if "item() +" in text or text.endswith("/ 2\n")] == new
+
+
+@pytest.mark.parametrize(
+    ("call", "new"),
+    [
+        ("self.heads[task.item()](x, n=2)", "torch.stack([each(x, n=2) for each in self.heads])[task.reshape(1)][0]"),
+        ("self.heads[int(task[0])](x)", "torch.stack([each(x) for each in self.heads])[task[0].reshape(1)][0]"),
+        ("self.heads[i](x)", "torch.stack([each(x) for each in self.heads])[task.argmax().reshape(1)][0]"),
+        ("self.heads[task].weight", None),
+        ("self.heads[task](torch.rand(2))", None),
+        ("self.heads[1:](x)", None),
+    ],
+)
+def test_all_modules_are_called_instead_of_one(call: str, new: str | None) -> None:
+    text = "import torch\ndef f(self, x, task):\n    i = int(task.argmax())\n    return {}\n"
+    failing = call.partition("(x")[0].removesuffix(".weight").removesuffix("(torch.rand(2))")
+    assert fixed(all_modules, text.format(call), failing) == ([text.format(new)] if new else [])
+
+
+LOOP = """\
+import torch
+def f(x, n):
+    y, out, step = x * 2, [], 0
+    {head}
+        {body}
+        if y.sum() > n:
+            break
+    return {value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "value"),
+    [
+        ("for i in range(5):", "out.append(y)", "out"),  # the list would become longer
+        ("for i in range(5):", "y.add_(1)", "y"),
+        ("for i in range(5):", "y[0] = 1", "y"),
+        ("for i in range(5):", "y = y + torch.rand(2)", "y"),  # would draw more random numbers
+        ("for i in range(5):", "z = y * 2", "z"),  # has no value before the loop
+        ("for i in range(5):", "y = y * 2", "y, i"),
+        ("for i in range(5):", "y = y * 2; x += 1", "y"),  # `x` may be something else, too
+        ("while True:", "y = y * 2", "y"),
+        ("while step < n:", "y = y * 2; step = step * 2", "y"),
+        ("while step < n:", "y = y * 2; step += 1", "y, step"),
+    ],
+)
+def test_a_loop_that_does_more_than_compute_values_ends_as_before(head: str, body: str, value: str) -> None:
+    text = LOOP.format(head=head, body=body.replace("; ", "\n        "), value=value)
+    assert fixed(whole_loop, text, "y.sum() > n") == []
+
+
+@pytest.mark.parametrize("head", ["for i in range(5):", "while step < n:"])
+def test_a_loop_makes_all_turns(head: str) -> None:
+    body = "y = y * 2\n        step += 1" if head.startswith("while") else "y = y * 2"
+    (new,) = fixed(whole_loop, LOOP.format(head=head, body=body, value="y"), "y.sum() > n")
+    program: dict[str, Any] = {}
+    exec(new, program)
+    assert "break" not in new
+    for limit in (0, 3, 20, 10**6):
+        before: dict[str, Any] = {}
+        exec(LOOP.format(head=head, body=body, value="y"), before)
+        n = min(limit, 40) if head.startswith("while") else limit
+        assert torch.equal(program["f"](torch.ones(2), n), before["f"](torch.ones(2), n))

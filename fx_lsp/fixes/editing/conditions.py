@@ -28,6 +28,9 @@ _OPERATORS: dict[type[ast.cmpop], tuple[str, str]] = {
 _REPEATABLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)
 """Expressions that can be evaluated twice."""
 
+_DRAWING = ("alpha_dropout", "bernoulli", "dropout", "multinomial", "rand", "uniform")
+"""The beginnings of the names of functions that draw random numbers."""
+
 _LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
 """Expressions that need parentheses as operands of ``and``."""
 
@@ -86,7 +89,7 @@ class Conditions:
             case ast.BoolOp(op=operator, values=values):
                 if any(_guards(value, values[index + 1 :]) for index, value in enumerate(values)):
                     return None
-                if any(map(_draws, values[1:])):  # Python may not get there, and the numbers after it would be others
+                if any(map(draws, values[1:])):  # Python may not get there, and the numbers after it would be others
                     return None
                 parts = [self.recorded(value, of_tensors=of_tensors) for value in values]
                 symbol = " & " if isinstance(operator, ast.And) else " | "
@@ -194,11 +197,11 @@ def _either(parts: list[list[str]]) -> list[str]:
     return [" | ".join(f"({part[0]})" for part in parts)]
 
 
-def _draws(test: ast.expr) -> bool:
-    """Whether evaluating ``test`` draws random numbers."""
-    called = (node.func for node in ast.walk(test) if isinstance(node, ast.Call))
-    names = (function.attr for function in called if isinstance(function, ast.Attribute))
-    return any(name.startswith(("rand", "bernoulli", "multinomial", "normal", "uniform")) for name in names)
+def draws(node: ast.AST) -> bool:
+    """Whether ``node`` calls a function that draws random numbers."""
+    called = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+    names = [function.attr for function in called if isinstance(function, ast.Attribute)]
+    return any(name.startswith(_DRAWING) or name in ("normal", "normal_") for name in names)
 
 
 def _guards(test: ast.expr, others: Sequence[ast.expr]) -> bool:
