@@ -611,7 +611,7 @@ class Guided(torch.nn.Module):
         Guided(),
         Checked(),
         PassingOn(),
-    PassingOptionsOn(),
+        PassingOptionsOn(),
         Parts(),
         Cell(),
         Joined(),
