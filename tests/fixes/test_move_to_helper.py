@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 import torch
@@ -364,3 +365,55 @@ def test_code_that_is_tied_to_its_place_does_not_move(body: str, tmp_path: Path)
 def test_code_that_calls_the_module_does_not_move(body: str, tmp_path: Path) -> None:
     start, end = NET.index("        if x.shape"), NET.index("        return self.layer(x)")
     refuse(tmp_path, fixes, NET[:start] + "".join(f"        {line}\n" for line in body.split("\n")) + NET[end:])
+
+
+LAYERED = """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(4, 6)
+        self.other = nn.Linear(2, 2)
+
+    def forward(self, x):
+{body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "definition", "edited"),
+    [
+        (
+            "parts = list(self.lin(x).split(2, -1))\nreturn self.other(parts[0]) + parts[1]",
+            "def _forward_parts(lin):\n    return list(lin.split(2, -1))",
+            "parts = _forward_parts(self.lin(x))\nreturn self.other(parts[0]) + parts[1]",
+        ),
+        (
+            "total = 0\nfor part in self.lin(x).split(2, -1):\n    total = total + part\nreturn self.other(total)",
+            "def _forward_total(total, lin):\n    for part in lin.split(2, -1):\n        total = total + part\n"
+            "    return total",
+            "total = 0\ntotal = _forward_total(total, self.lin(x))\nreturn self.other(total)",
+        ),
+        (
+            "if self.lin(x).sum() > 0:\n    x = x * 2\nreturn self.lin(x)",
+            "def _forward_x(x, lin):\n    if lin.sum() > 0:\n        x = x * 2\n    return x",
+            "x = _forward_x(x, self.lin(x))\nreturn self.lin(x)",
+        ),
+    ],
+)
+def test_what_a_layer_computes_first_of_all_is_passed(body: str, definition: str, edited: str, tmp_path: Path) -> None:
+    name = definition[4 : definition.index("(")]
+    head = moved(name, definition, "pass").partition("def f(x)")[0]
+    bad, good = (LAYERED.format(body=indent(text, " " * 8)) for text in (body, edited))
+    inputs = [(torch.linspace(-1, 1, 4 * n).view(n, 4),) for n in (1, 3, 5)]
+    check(tmp_path, fixes, HEAD + bad, head + good, inputs=inputs)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "n = 2\nwhile self.lin(x).sum() > n:\n    n = n + 1\nreturn x * n",
+        "if x.sum() > 0 and self.lin(x).sum() > 0:\n    x = x * 2\nreturn x",
+    ],
+)
+def test_a_layer_that_may_not_run_exactly_once_is_not_passed(body: str, tmp_path: Path) -> None:
+    refuse(tmp_path, fixes, HEAD + LAYERED.format(body=indent(body, " " * 8)))

@@ -73,11 +73,16 @@ class _Extractor:
         return Extraction(inputs, tuple(outputs), self._body(replacements)) if inputs else None
 
     def _calls_to_leave(self) -> list[ast.Call]:
-        """The calls of methods that the function can receive the results of: one assignment makes them first of all."""
-        match self._nodes:
-            case [ast.Assign(value=value) | ast.AugAssign(value=value)]:
-                return [*_certain_calls(value, self._self_name())]
-        return []
+        """The calls of methods that the function can receive the results of: the part makes them first of all."""
+        match self._nodes[0]:
+            case ast.Assign(value=first) | ast.AugAssign(value=first) | ast.Return(value=ast.expr() as first):
+                pass
+            case ast.If(test=first) | ast.For(iter=first) | (ast.expr() as first):
+                pass
+            case _:
+                return []
+        calls = [*_certain_calls(first, self._self_name())]
+        return calls if calls != [first] or isinstance(self._nodes[0], ast.If | ast.For) else []
 
     def _can_move(self) -> bool:
         """Whether the part can run in another function: it does not depend on its place, and calls no local name."""
@@ -207,6 +212,11 @@ def _certain_calls(value: ast.AST, self_name: str | None) -> Iterator[ast.Call]:
         case ast.BinOp() | ast.UnaryOp() | ast.Call() | ast.Attribute() | ast.Subscript() | ast.Tuple() | ast.keyword():
             for part in ast.iter_child_nodes(value):
                 yield from _certain_calls(part, self_name)
+        case ast.Compare(left=left, comparators=[right, *_]):
+            for part in (left, right):
+                yield from _certain_calls(part, self_name)
+        case ast.BoolOp(values=[first, *_]):
+            yield from _certain_calls(first, self_name)
 
 
 def _is_called(source: Source, node: ast.expr) -> bool:
