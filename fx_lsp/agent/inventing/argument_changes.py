@@ -49,6 +49,9 @@ _NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|s
 """Python's messages about values: one that should be a list, one that should be a class or a function, one that should
 be a number, a string that should be a number, one that should be an integer, one that should be a string."""
 
+_CLASS = re.compile(r"<class '(\S+)'>")
+"""A class, as messages print it."""
+
 _OF_EMPTY = (LookupError, ZeroDivisionError, StopIteration)
 """Errors that an empty list, or a loop that was never entered, leads to sooner or later."""
 
@@ -211,6 +214,10 @@ def _of_other_type(
     if _NO_ORDER.search(text):  # a plain number, since the program also compares it with strings
         texts = [path for path, kind in suspects if kind.name == "text" and mentions(error, path)]
         yield from (Change(path, ArgumentKind("value", number_for(path.rpartition(".")[2]))) for path in texts)
+    refused = _CLASS.findall(text)
+    for path, kind in suspects:  # what the program or a package prints the class of may have to be a plain number
+        if kind.name == "number" and any(name.endswith(f".{path}") for name in refused):
+            yield Change(path, ArgumentKind("value", kind.value))
     for path in [path for path, kind in suspects if kind.name == "text" and mentions(error, path)]:
         yield Change(path, ArgumentKind("number", number_for(path.rpartition(".")[2])))
     if _NO_CALLABLE.search(text):  # `partial(norm_layer)`; of what is called itself, the error names the path

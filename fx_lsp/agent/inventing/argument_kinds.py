@@ -180,7 +180,7 @@ def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> 
         return first_guess(name, arguments[0], namespace)
     if origin is Literal:
         return ArgumentKind("value", arguments[0])
-    cls = origin or annotation
+    cls = class_behind(origin or annotation)
     if cls in _SEQUENCES:
         inner = tuple(argument for argument in arguments if argument is not Ellipsis)
         fixed = cls is tuple and inner and Ellipsis not in arguments
@@ -190,6 +190,12 @@ def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> 
     if isinstance(cls, type) and issubclass(cls, Mapping):
         return ArgumentKind("settings", items=arguments[1:2])
     return _by_class(name, cls) if isinstance(cls, type) else None
+
+
+def class_behind(annotation: Any) -> Any:
+    """The class that a part of a missing package stands for where that is known; anything else as it is."""
+    known = None if isinstance(annotation, type) else getattr(annotation, "__dict__", {}).get("_class")
+    return known if isinstance(known, type) else annotation
 
 
 def _by_class(name: str, cls: type) -> ArgumentKind | None:

@@ -67,9 +67,6 @@ _OF_META = re.compile(r"\bmeta\b", re.IGNORECASE)
 _NO_MODULE = re.compile(r"(\S+) is not a Module subclass")
 """torch's message about an object that can't be registered as a submodule."""
 
-_NO_CLASS = re.compile(r"<class '(\S+)'>")
-"""What the message of a program or a package has if it prints the class of what it refuses."""
-
 Traced = Callable[[Any], Exception | None]
 """Traces a module and returns the program's own error that ended the trace, if any."""
 
@@ -344,9 +341,7 @@ class _ArgumentSearch:
                 continue
             if error is not None and (called := _CALLED.match(str(error))) and self._is_new(called[1], is_built):
                 continue
-            if error is not None and (
-                self._is_no_module(error) or self._makes_no_module(error) or self._is_no_plain_number(error)
-            ):
+            if error is not None and (self._is_no_module(error) or self._makes_no_module(error)):
                 continue
             positions = positions_of(error.__traceback__) if error else ()
             return _Progress(error, is_built, is_built or self._plan.within is None, positions)
@@ -383,14 +378,6 @@ class _ArgumentSearch:
         new = {path: ArgumentKind("module") for path in paths if self._plan.kinds[path].name != "module"}
         self._plan.kinds |= new
         return bool(new)
-
-    def _is_no_plain_number(self, error: BaseException) -> bool:
-        """Whether ``error`` refuses the class of an invented number; if so, make that a plain number."""
-        refused = _NO_CLASS.findall(str(error)) if isinstance(error, TypeError | ValueError | AssertionError) else []
-        numbers = {path: kind.value for path, kind in self._plan.kinds.items() if kind.name == "number"}
-        named = [path for path in numbers if any(name.endswith(f".{path}") for name in refused)]
-        self._plan.kinds |= {path: ArgumentKind("value", numbers[path]) for path in named}
-        return bool(named)
 
     def _makes_no_module(self, error: BaseException) -> bool:
         """Whether ``error`` refuses what an invented class made; if so, make that a function: ``dataset.num()``."""

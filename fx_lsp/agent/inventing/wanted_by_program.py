@@ -14,7 +14,7 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Any
 
-from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, first_guess, items_of
+from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, class_behind, first_guess, items_of
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
 from fx_lsp.agent.inventing.error_values import frames_of, path_of, steps_of
@@ -124,7 +124,7 @@ def _classes_in(asked: Any) -> Iterator[type]:
     """The classes of the program, or of its packages, that ``isinstance(value, asked)`` asks for."""
     for one in asked if isinstance(asked, tuple) else typing.get_args(asked) or (asked,):
         origin: Any = typing.get_origin(one)
-        cls = one if origin is None else origin  # `typing.Sequence` stands for `collections.abc.Sequence`
+        cls = class_behind(one if origin is None else origin)  # `typing.Sequence` means that of `collections.abc`
         if isinstance(cls, type) and cls.__module__ != "builtins":
             yield cls
 

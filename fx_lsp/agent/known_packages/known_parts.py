@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
+from types import UnionType
 from typing import Any
 
 from fx_lsp.agent.importing.stand_ins import StandIn
@@ -13,6 +16,7 @@ from fx_lsp.agent.known_packages import (
     config_nodes,
     detectron_configurable,
     einops_operations,
+    gymnasium_spaces,
     hydra_instantiation,
     ml_configurations,
     omegaconf_configurations,
@@ -43,6 +47,22 @@ _KNOWN: dict[tuple[str, str], Any] = {
     ("einops", "reduce"): einops_operations.reduce,
     ("einops", "repeat"): einops_operations.repeat,
     ("fvcore", "CfgNode"): config_nodes.CfgNode,
+    ("gym", "Box"): gymnasium_spaces.Box,
+    ("gym", "Dict"): gymnasium_spaces.Dict,
+    ("gym", "Discrete"): gymnasium_spaces.Discrete,
+    ("gym", "MultiBinary"): gymnasium_spaces.MultiBinary,
+    ("gym", "MultiDiscrete"): gymnasium_spaces.MultiDiscrete,
+    ("gym", "Space"): gymnasium_spaces.Space,
+    ("gym", "Tuple"): gymnasium_spaces.Tuple,
+    ("gym", "flatdim"): gymnasium_spaces.flatdim,
+    ("gymnasium", "Box"): gymnasium_spaces.Box,
+    ("gymnasium", "Dict"): gymnasium_spaces.Dict,
+    ("gymnasium", "Discrete"): gymnasium_spaces.Discrete,
+    ("gymnasium", "MultiBinary"): gymnasium_spaces.MultiBinary,
+    ("gymnasium", "MultiDiscrete"): gymnasium_spaces.MultiDiscrete,
+    ("gymnasium", "Space"): gymnasium_spaces.Space,
+    ("gymnasium", "Tuple"): gymnasium_spaces.Tuple,
+    ("gymnasium", "flatdim"): gymnasium_spaces.flatdim,
     ("hydra", "call"): hydra_instantiation.instantiate,
     ("hydra", "get_class"): hydra_instantiation.get_class,
     ("hydra", "get_method"): hydra_instantiation.get_object,
@@ -71,8 +91,8 @@ _KNOWN: dict[tuple[str, str], Any] = {
 """By the top-level package and the name of the class or function; some packages have it in several modules."""
 
 SUBMODULES = frozenset(
-    {"attr.converters", "attrs.converters", "hydra.utils", "ml_collections.config_dict"}
-    | {"mmcv.utils", "mmengine.config", "mmengine.utils"}
+    {"attr.converters", "attrs.converters", "gym.spaces", "gymnasium.spaces", "hydra.utils"}
+    | {"ml_collections.config_dict", "mmcv.utils", "mmengine.config", "mmengine.utils"}
 )
 """Modules with such parts that their packages import themselves."""
 
@@ -106,6 +126,14 @@ class KnownClass(StandIn):
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         """The class to inherit from."""
         return (self._class,)
+
+    def __or__(self, *others: object) -> Any:
+        """The union with another class, as ``isinstance(space, Box | Discrete)`` has it."""
+        classes = [other._class if isinstance(other, KnownClass) else other for other in others]
+        are_classes = all(isinstance(cls, type | UnionType | None) for cls in classes)
+        return functools.reduce(operator.or_, classes, self._class) if are_classes else super().__or__(*others)
+
+    __ror__ = __or__
 
     def __instancecheck__(self, instance: object) -> bool:
         return isinstance(instance, self._class)

@@ -1,0 +1,52 @@
+"""The spaces of gymnasium say how large observations and actions are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fx_lsp.agent.importing.stand_in_modules import StandInModule
+from fx_lsp.agent.importing.stand_ins import StandIn
+
+spaces: Any = StandInModule("gymnasium.spaces")
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "dtype"),
+    [
+        (lambda: spaces.Box(-1, 1, (3, 4)), (3, 4), np.float32),
+        (lambda: spaces.Box(low=0, high=255, shape=[2, 2], dtype=np.uint8), (2, 2), np.uint8),
+        (lambda: spaces.Box(np.zeros(5), np.ones(5)), (5,), np.float32),
+        (lambda: spaces.Box(0.0, 1.0), (1,), np.float32),
+        (lambda: spaces.Discrete(4), (), np.int64),
+        (lambda: spaces.MultiDiscrete([2, 3]), (2,), np.int64),
+        (lambda: spaces.MultiBinary(3), (3,), np.int8),
+        (lambda: spaces.MultiBinary([3, 2]), (3, 2), np.int8),
+        (lambda: spaces.Tuple([spaces.Discrete(2)]), None, None),
+    ],
+)
+def test_a_space_has_a_shape_and_a_type(make: Any, shape: Any, dtype: Any) -> None:
+    space = make()
+    assert (space.shape, space.dtype) == (shape, dtype)
+    assert isinstance(space, spaces.Space)
+    assert isinstance(space, spaces.Tuple | spaces.Space | None)
+    assert not isinstance(space, str | spaces.Dict)
+
+
+def test_what_spaces_are_made_of() -> None:
+    box = spaces.Box(-1, 1, (2,))
+    assert (box.low.tolist(), box.high.tolist()) == ([-1, -1], [1, 1])
+    assert (spaces.Discrete(4).n, spaces.MultiDiscrete([2, 3]).nvec.tolist()) == (4, [2, 3])
+    both = spaces.Dict({"position": box, "action": spaces.Discrete(2)}, more=box)
+    assert ([*both], both["position"], len(both), both.spaces["more"]) == (["action", "position", "more"], box, 3, box)
+    assert spaces.Tuple((box, box))[1] is box
+    assert StandInModule("gymnasium.spaces.utils").flatdim(both) == 6
+    assert StandInModule("gym.spaces").Discrete(4).n == 4
+
+
+def test_what_is_drawn_from_a_space_is_not_known() -> None:
+    assert isinstance(spaces.Discrete(4).sample(), StandIn)
+    with pytest.raises(AttributeError):
+        _ = spaces.Box(0, 1, (2,)).n
