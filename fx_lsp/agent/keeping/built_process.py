@@ -19,6 +19,7 @@ from fx_lsp.agent.keeping.loaded_code import CodeEdit, StaleError
 from fx_lsp.agent.keeping.ready_processes import ReadyAttempt, ReadyProcesses, RunAttempt
 from fx_lsp.agent.keeping.request_pipe import RequestReader
 from fx_lsp.agent.keeping.stage import Record, Stage, recording
+from fx_lsp.agent.keeping.touched_pages import PagesTouched, pages_touched
 from fx_lsp.agent.messages import Heartbeat, Recipe, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
 from fx_lsp.agent.processes.limits import limit_memory, time_limit
@@ -37,6 +38,9 @@ class EndAttempt:
 @dataclass(frozen=True)
 class IsBuilt:
     """From the process: the target is built, and attempts can be made."""
+
+    pages: PagesTouched
+    """The pages that it has touched."""
 
 
 @wire_message
@@ -62,13 +66,14 @@ def serve(
     begin: CodeEdit,
     read_at: int,
     records: Sequence[Record],
+    pages: PagesTouched,
     requests: int,
     emit: Emit,
 ) -> None:
     """Build ``target`` after the edit ``begin``, and make the attempts that come through the pipe ``requests``.
 
-    ``read_at`` is as for `BuiltStage`, and ``records`` are about the process so far. If the target can't be built, or
-    if the process can't be kept, this returns.
+    ``read_at`` and ``pages`` are as for `BuiltStage`, and ``records`` are about the process so far. If the target can't
+    be built, or if the process can't be kept, this returns.
     """
     limit_memory(request.limits.memory_mb)
     begin.apply()
@@ -83,7 +88,7 @@ def serve(
     except StaleError as reason:
         sys.stderr.write(f"{target.title} is not kept built: {reason}.\n")
         return
-    server.serve(stage)
+    server.serve(stage, pages)
 
 
 class _Server:
@@ -121,16 +126,17 @@ class _Server:
     def _recipes(target: Target) -> tuple[Recipe, ...]:
         return target.recipe, *target.fallbacks
 
-    def serve(self, stage: Stage) -> None:
+    def serve(self, stage: Stage, pages: PagesTouched) -> None:
         """Make the attempts that are asked for, until there are no more."""
         self._stage = stage
+        touched = pages_touched()
         self._shared.record_state()
         gc.freeze()  # the children need not copy what they only look through
         self._children = ForkedChildren(heartbeat=lambda: self._emit(Heartbeat(self._request.id)))
         self._children.listen(self._requests.fd, self._heard)
         self._ready = ReadyProcesses(self._children, stage, self._file, self._request, self._make)
-        self._ready.prepare()
-        self._emit(IsBuilt())
+        self._ready.prepare(pages)
+        self._emit(IsBuilt(touched))
         while True:
             self._children.wait()
 

@@ -13,6 +13,7 @@ from fx_lsp.agent.keeping.loaded_code import CodeEdit
 from fx_lsp.agent.keeping.ready_processes import RunAttempt
 from fx_lsp.agent.keeping.request_pipe import RequestWriter
 from fx_lsp.agent.keeping.stage import Record
+from fx_lsp.agent.keeping.touched_pages import PagesTouched
 from fx_lsp.agent.messages import Recipe, Snippet, Span, Target, Trace
 from fx_lsp.agent.processes.children import ForkedChild, ForkedChildren
 from fx_lsp.agent.processes.limits import grace
@@ -42,8 +43,9 @@ class BuiltStage:
         begin: CodeEdit,
         read_at: int,
         records: Iterable[Record],
+        pages: PagesTouched,
     ) -> None:
-        """Start the process; ``begin`` is the edit after which the target is built.
+        """Start the process; ``begin`` is the edit after which the target is built, and attempts touch ``pages``.
 
         The texts of that edit, or of the import, were read after ``read_at``, by ``time.time_ns``.
         """
@@ -58,7 +60,11 @@ class BuiltStage:
         self._alive = True
         self.is_built = False
         """Whether the process has built the target, so that it takes requests at once."""
-        job = partial(serve, attempt.target, request, file, begin, read_at, tuple(records), self._requests.reader)
+        self.pages: PagesTouched = ()
+        """The pages that building has touched; empty until it has ended."""
+        job = partial(
+            serve, attempt.target, request, file, begin, read_at, tuple(records), pages, self._requests.reader
+        )
         self._child: ForkedChild = children.fork(job, seconds=self._seconds, hear=self._heard, gone=self._gone)
         self._requests.close_reader()
 
@@ -101,7 +107,7 @@ class BuiltStage:
     def _heard(self, item: Any) -> None:
         run = self._run
         if isinstance(item, IsBuilt):
-            self.is_built = True
+            self.is_built, self.pages = True, item.pages
             if run is None:
                 self._child.park()
         elif isinstance(item, AttemptBegins):

@@ -123,7 +123,7 @@ class KeptSession:
             sys.stderr.write(f"Nothing is kept of {self._request.file}: {reason}.\n")
             return
         self._ready = ReadyProcesses(self._children, stage, file, self._request, self._make)
-        self._ready.prepare(self._pages)
+        self._ready.prepare(self._pages or next((built.pages for built in self._built.values()), ()))
         self._session.emit(Settled(self._request.id))
         while True:
             while self._waiting:
@@ -268,7 +268,7 @@ class KeptSession:
         target = without_lines(attempt.target)
         if (before := self._built.pop(target, None)) is not None:
             before.close()
-        stage = BuiltStage(attempt, request, self._file, self._children, edit, read_at, [self._record])
+        stage = BuiltStage(attempt, request, self._file, self._children, edit, read_at, [self._record], self._pages)
         self._built[target] = stage
         while len(self._built) > MOST_BUILT:
             self._built.pop(next(iter(self._built))).close()
