@@ -309,8 +309,8 @@ def test_a_number_needs_no_int_if_it_is_an_integer(number: str, error: str, new:
     ("call", "new"),
     [
         ("self.heads[task.item()](x, n=2)", "torch.stack([each(x, n=2) for each in self.heads])[task.reshape(1)][0]"),
-        ("self.heads[int(task[0])](x)", "torch.stack([each(x) for each in self.heads])[task[0].reshape(1)][0]"),
-        ("self.heads[i](x)", "torch.stack([each(x) for each in self.heads])[task.argmax().reshape(1)][0]"),
+        ("self.heads[int(task[0])](x)", "torch.stack([each(x) for each in self.heads])[task[0].long().reshape(1)][0]"),
+        ("self.heads[i](x)", "torch.stack([each(x) for each in self.heads])[i.reshape(1)][0]"),
         ("self.heads[task].weight", None),
         ("self.heads[task](torch.rand(2))", None),
         ("self.heads[1:](x)", None),
@@ -319,7 +319,8 @@ def test_a_number_needs_no_int_if_it_is_an_integer(number: str, error: str, new:
 def test_all_modules_are_called_instead_of_one(call: str, new: str | None) -> None:
     text = "import torch\ndef f(self, x, task):\n    i = int(task.argmax())\n    return {}\n"
     failing = call.partition("(x")[0].removesuffix(".weight").removesuffix("(torch.rand(2))")
-    assert fixed(all_modules, text.format(call), failing) == ([text.format(new)] if new else [])
+    mended = text.replace("int(task.argmax())", "task.argmax().long()") if "i.reshape" in str(new) else text
+    assert fixed(all_modules, text.format(call), failing) == ([mended.format(new)] if new else [])
 
 
 LOOP = """\
