@@ -1,8 +1,8 @@
 """Records which code a program runs: if no input reaches an edit, nothing is proven about the edit.
 
-Statements are identified by their lines, and the two sides of a conditional expression by the instructions that are run
-(Python 3.11 and later record the position of each). An ``if`` without an ``else`` has to be skipped only if a capture
-could not decide it.
+Statements are identified by their lines, and the two sides of a conditional expression by the instructions that are
+run: Python 3.11 and later record the position of each; in 3.10, each jump in these lines has to lead to two places. An
+``if`` without an ``else`` has to be skipped only if a capture could not decide it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import difflib
+import dis
 import functools
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -22,9 +23,19 @@ from fx_lsp.agent.importing.workspace_importer import lines_of
 Seen = set[tuple[str, int, int]]
 """The file, line and column (UTF-8 bytes, from 0) of instructions that were run.
 
-For a line, the column is `LINE`; for a step from a line to another, it is what `_step_to` returns for the other."""
+For a line, the column is `LINE`; for a step from a line to another, it is what `_step_to` returns for the other; for a
+jump, what `_jump` returns."""
 
 LINE = -1
+
+_JUMPS = 10**12
+"""What is less than minus this, in the place of a column, stands for a jump."""
+
+_MOST_OFFSETS = 10**6
+"""More than the instructions of a function."""
+
+TELLS_COLUMNS = hasattr(CodeType, "co_positions")
+"""Whether the interpreter tells where in a line each instruction is; Python 3.10 does not."""
 
 _END = 0
 """In a step, the line that stands for the end of the function."""
@@ -44,6 +55,9 @@ class Part:
     """Whether the edit moves this part as it is, with the ``if`` that it belongs to: no input has to reach it."""
     skipped: range | None = None
     """Lines that should be skipped once after ``lines``, the head of an ``if``, in which ``expression`` was run."""
+    chooses: bool = False
+    """Whether each jump in the lines should lead to two places: they contain a conditional expression, but the
+    interpreter does not tell where its sides are."""
 
     @property
     def where(self) -> str:
@@ -51,14 +65,19 @@ class Part:
         line = f"line {self.lines.start}"
         if self.skipped is not None:
             return f"what follows if the condition in {line} is false"
-        return line if self.expression is None else f"both sides of {line}"
+        return line if self.expression is None and not self.chooses else f"both sides of {line}"
 
     def is_in(self, seen: Seen) -> bool:
         """Whether this part was run."""
         if self.skipped is not None:
             around = {_step_to(line) for line in (*self.lines, *self.skipped)} | {LINE}
             return any(
-                file == self.file and line in self.lines and to < 0 and to not in around for file, line, to in seen
+                file == self.file and line in self.lines and -_JUMPS < to < 0 and to not in around
+                for file, line, to in seen
+            )
+        if self.chooses:
+            return _all_jumps_vary(
+                -col - _JUMPS for file, line, col in seen if file == self.file and line in self.lines
             )
         if self.expression is None:
             return any((self.file, line, LINE) in seen for line in self.lines)
@@ -70,11 +89,8 @@ class Part:
 def recording_lines(parts: Collection[Part], seen: Seen) -> Iterator[None]:
     """Within the block, add to ``seen`` what is run in the files of ``parts``."""
     files = {part.file for part in parts}
-    fine = {(part.file, line) for part in parts if part.expression for line in part.lines}
-    heads: dict[tuple[str, int], set[Ends | None]] = {}
-    for part in parts:
-        for line in part.lines if part.skipped else ():
-            heads.setdefault((part.file, line), set()).add(part.expression)
+    fine = {(part.file, line) for part in parts if part.expression or part.chooses for line in part.lines}
+    heads = _heads(parts)
 
     def called(frame: FrameType, event: str, argument: Any) -> Any:
         return in_function(frame.f_code.co_filename) if frame.f_code.co_filename in files else None
@@ -82,10 +98,14 @@ def recording_lines(parts: Collection[Part], seen: Seen) -> Iterator[None]:
     def in_function(file: str) -> Any:
         last = _END
         run: set[tuple[int, int]] = set()  # what was run in the head of an `if`
+        jump: tuple[int, int] | None = None  # the line and offset of the instruction before, if it may jump
 
         def traced(frame: FrameType, event: str, argument: Any) -> Any:
-            nonlocal last
+            nonlocal last, jump
             if event == "opcode":
+                if jump is not None:
+                    seen.add((file, jump[0], _jump(frame.f_code, jump[1], frame.f_lasti)))
+                jump = (frame.f_lineno, frame.f_lasti) if frame.f_lasti in _conditional_jumps(frame.f_code) else None
                 if place := _place(frame.f_code, frame.f_lasti):
                     seen.add((file, *place))
                     run.add(place)
@@ -111,6 +131,15 @@ def recording_lines(parts: Collection[Part], seen: Seen) -> Iterator[None]:
         sys.settrace(None)
 
 
+def _heads(parts: Collection[Part]) -> dict[tuple[str, int], set[Ends | None]]:
+    """By file and line: the expressions in the heads that should be followed by something else than their bodies."""
+    heads: dict[tuple[str, int], set[Ends | None]] = {}
+    for part in parts:
+        for line in part.lines if part.skipped else ():
+            heads.setdefault((part.file, line), set()).add(part.expression)
+    return heads
+
+
 def _is_within(places: Collection[tuple[int, int]], ends: Ends | None) -> bool:
     """Whether one of ``places`` is within an expression; if it is not known which, true."""
     return ends is None or any(ends[0] <= place < ends[1] for place in places)
@@ -121,9 +150,32 @@ def _step_to(line: int) -> int:
     return LINE - 1 - line
 
 
+def _jump(code: CodeType, start: int, to: int) -> int:
+    """What stands for a jump between two instructions of a function."""
+    return -_JUMPS - (code.co_firstlineno * _MOST_OFFSETS + start) * _MOST_OFFSETS - to
+
+
+def _all_jumps_vary(jumps: Iterable[int]) -> bool:
+    """Whether there are jumps, given as what `_jump` adds to `_JUMPS`, and each has led to several places."""
+    ends: dict[int, set[int]] = {}
+    for start, to in (divmod(jump, _MOST_OFFSETS) for jump in jumps if jump > 0):
+        ends.setdefault(start, set()).add(to)
+    return bool(ends) and all(len(places) > 1 for places in ends.values())
+
+
+@functools.cache
+def _conditional_jumps(code: CodeType) -> frozenset[int]:
+    """The offsets of the instructions that jump or go on, depending on a value."""
+    if TELLS_COLUMNS:
+        return frozenset()
+    return frozenset(one.offset for one in dis.get_instructions(code) if "JUMP" in one.opname and "IF_" in one.opname)
+
+
 @functools.cache
 def _place(code: CodeType, offset: int) -> tuple[int, int] | None:
-    """The line and column of an instruction."""
+    """The line and column of an instruction; None if the interpreter does not tell."""
+    if not TELLS_COLUMNS:
+        return None
     line, _, col, _ = list(code.co_positions())[offset // 2]  # type: ignore[attr-defined]
     return None if line is None or col is None else (line, col)
 
@@ -179,7 +231,7 @@ def _beginning_at(test: ast.expr, line: int, col: int) -> ast.expr | None:
 
 def _ends(node: ast.expr) -> Ends | None:
     """Where an expression begins and ends; None if the interpreter does not tell where its instructions are."""
-    if not hasattr(CodeType, "co_positions"):  # Python 3.10
+    if not TELLS_COLUMNS:
         return None
     return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 
@@ -240,6 +292,9 @@ def _sides(file: str, nodes: Collection[ast.AST], new: str) -> Iterator[Part]:
     kept = {ast.dump(node) for node in ast.walk(_parsed(new)) if isinstance(node, ast.IfExp)}
     for node in nodes:
         if isinstance(node, ast.IfExp) and ast.dump(node) not in kept:
+            if not TELLS_COLUMNS:
+                yield Part(file, range(node.lineno, (node.end_lineno or node.lineno) + 1), chooses=True)
+                continue
             for side in (node.body, node.orelse):
                 if ends := _ends(side):
                     yield Part(file, range(ends[0][0], ends[1][0] + 1), ends)
