@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from fx_lsp.agent.importing.stand_ins import StandIn
 from fx_lsp.agent.missing.hyperparameters import AttributeDict
 
-_OWN = frozenset({"_is_frozen", "_takes_new"})
+_OWN = frozenset({"_deprecated", "_is_frozen", "_takes_new"})
 
 
 class CfgNode(AttributeDict):
@@ -19,6 +19,8 @@ class CfgNode(AttributeDict):
 
     _is_frozen = False
     _takes_new = False
+    _deprecated: frozenset[str] = frozenset()
+    """Keys, with those that lead to them (``MODEL.WIDTH``), that a merge ignores if this lacks them."""
 
     def __init__(self, init_dict: Any = None, key_list: Any = None, new_allowed: bool = False) -> None:
         self._takes_new = new_allowed
@@ -40,6 +42,7 @@ class CfgNode(AttributeDict):
         made._takes_new = self._takes_new
         dict.update(made, {key: copy.deepcopy(value, memo) for key, value in self.items()})
         made._is_frozen = self._is_frozen
+        made._deprecated = self._deprecated
         return made
 
     def clone(self) -> CfgNode:
@@ -99,12 +102,17 @@ class CfgNode(AttributeDict):
 
     def merge_from_other_cfg(self, cfg_other: Mapping[str, Any]) -> None:
         """Take the values of ``cfg_other``. Raises KeyError for an item that this lacks and may not get."""
+        self._merge(cfg_other, self._deprecated)
+
+    def _merge(self, cfg_other: Mapping[str, Any], deprecated: Iterable[str]) -> None:
         for key, value in cfg_other.items():
             if key not in self and not self._takes_new:
+                if key in deprecated:
+                    continue
                 raise KeyError(f"Non-existent config key: {key}")
             own = self.get(key)
             if isinstance(own, CfgNode) and isinstance(value, Mapping):
-                own.merge_from_other_cfg(value)
+                own._merge(value, {name.removeprefix(f"{key}.") for name in deprecated if name.startswith(f"{key}.")})
             elif isinstance(value, Mapping):
                 self[key] = CfgNode(value, new_allowed=self._takes_new)
             else:
@@ -113,6 +121,8 @@ class CfgNode(AttributeDict):
     def merge_from_list(self, cfg_list: Any) -> None:
         """Take the values of a list such as ``["MODEL.WIDTH", "8"]``. Raises KeyError for an item that this lacks."""
         for full, value in zip(cfg_list[::2], cfg_list[1::2], strict=True):
+            if full in self._deprecated:
+                continue
             *path, key = full.split(".")
             node = self
             for part in path:
@@ -120,7 +130,8 @@ class CfgNode(AttributeDict):
             node[key] = _like(node[key], _decoded(value), key)
 
     def register_deprecated_key(self, key: str) -> None:
-        """Accept the call; a merge still takes the key for one that this lacks, unlike yacs, which ignores it."""
+        """Have merges ignore a key, such as ``MODEL.WIDTH``, that this no longer has."""
+        self._deprecated |= {key}
 
     def register_renamed_key(self, old_name: str, new_name: str, message: Any = None) -> None:
         """Explain, where ``old_name`` is merged, that it has another name now."""

@@ -87,7 +87,7 @@ def _sides(pattern: str) -> list[_Groups] | None:
 
 
 def _groups(side: str, number: int) -> _Groups | None:
-    """The axes that one side of a pattern names; None if it is not understood.
+    """The axes that one side of a pattern names; None if it is not understood. Raises `EinopsError`.
 
     An axis that is a number gets a name of its own: its length, the side's ``number`` and its position.
     """
@@ -102,6 +102,8 @@ def _groups(side: str, number: int) -> _Groups | None:
         elif token in "()":
             return None
         else:
+            if token.startswith("_") or token.endswith("_"):  # einops takes no such names
+                raise EinopsError(f"{side!r} has an axis whose name begins or ends with an underscore")
             named = [] if token == "1" else [f"{token} {number} {position}" if token.isdecimal() else token]
             if open_group is None:
                 groups.append(named)

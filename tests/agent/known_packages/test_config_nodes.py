@@ -93,5 +93,10 @@ def test_keys_may_have_had_other_names() -> None:
     cfg = made()
     cfg.register_renamed_key("DEPTH", "MODEL.DEPTH")
     cfg.register_deprecated_key("HEIGHT")
+    cfg.register_deprecated_key("MODEL.HEIGHT")
+    cfg.clone().merge_from_other_cfg({"HEIGHT": 3, "MODEL": {"HEIGHT": 3}})
+    cfg.merge_from_list(["MODEL.HEIGHT", "3"])
     assert cfg == made()
+    with pytest.raises(KeyError):
+        cfg.MODEL.merge_from_other_cfg({"HEIGHT": 3})
     assert isinstance(cfg.load_yaml_with_base("net.yaml"), StandIn)

@@ -38,6 +38,7 @@ PATTERNS: list[tuple[str, tuple[Any, ...], dict[str, int]]] = [
 ]
 
 MISFITS: list[tuple[str, tuple[Any, ...], dict[str, int]]] = [
+    ("rearrange", ("b c h _w -> b c h _w",), {}),
     ("rearrange", ("b c h w -> b c h",), {}),
     ("rearrange", ("b c h -> b c h",), {}),
     ("rearrange", ("b c h w -> b c h w",), {"q": 2}),
