@@ -22,13 +22,19 @@ MOST_RECIPES = 4
 
 
 def recipes_for(
-    node: ast.ClassDef, names: Names, text: SourceText, examples: ShownCalls, *, needs_nothing: bool = False
+    node: ast.ClassDef,
+    names: Names,
+    text: SourceText,
+    examples: ShownCalls,
+    *,
+    needs_nothing: bool = False,
+    takes_nothing: bool = False,
 ) -> tuple[Recipe, ...]:
     """Recipes for the module-level class ``node``, in the order in which to try them.
 
     First comes a function that also sets attributes that the class needs, then a call without arguments if
     ``needs_nothing``, then the file's calls, the most certain first, then calls in the ``examples`` of its docstrings,
-    and last the class with invented arguments.
+    and last the class with invented arguments, unless it ``takes_nothing``: a call without arguments is all there is.
     """
     line = text.name_span(node).line
     bare = [Recipe(Snippet(f"{node.name}()", line))] if needs_nothing else []
@@ -54,7 +60,8 @@ def recipes_for(
     literal = sorted(sure, key=lambda recipe: len(recipe.setup))
     in_prose = (_for_own_file(recipe, names) for recipe in examples.recipes(node.name))
     shown = tuple(dict.fromkeys([*literal, *by_default, *factories.values(), *in_prose]))[:MOST_RECIPES]
-    return (*completed[:1], *bare, *shown, Recipe(Snippet(node.name, line), made_up=True))
+    made_up = [] if takes_nothing and bare else [Recipe(Snippet(node.name, line), made_up=True)]
+    return (*completed[:1], *bare, *shown, *made_up)
 
 
 def _for_own_file(recipe: Recipe, names: Names) -> Recipe:

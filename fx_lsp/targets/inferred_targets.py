@@ -67,6 +67,15 @@ class Classes:
         passes_on = constructor.args.vararg or constructor.args.kwarg  # to a function that may need arguments
         return needs_at_most(1, constructor.args) and not passes_on
 
+    def takes_no_argument(self, node: ast.ClassDef) -> bool:
+        """Whether the constructor is one of this file without parameters, which no decorator can have added."""
+        constructor = self._method(node, "__init__")
+        if constructor is None or constructor.decorator_list or node.decorator_list:
+            return False
+        arguments = constructor.args
+        others = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs][1:]
+        return not (others or arguments.vararg or arguments.kwarg)
+
     def _lineage(self, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
         """``node`` and its bases in this file, nearest first."""
         todo, seen = [node], {node}
@@ -123,7 +132,8 @@ def class_targets(names: Names, classes: Classes, text: SourceText, examples: Sh
             continue
         span = text.name_span(node)
         needs_nothing = classes.needs_no_argument(node)
-        recipes = recipes_for(node, names, text, examples, needs_nothing=needs_nothing)
+        takes_nothing = classes.takes_no_argument(node)
+        recipes = recipes_for(node, names, text, examples, needs_nothing=needs_nothing, takes_nothing=takes_nothing)
         intent: Intent = "assumed" if recipes[0].made_up else "inferred"
         key = f"class:{node.name}"
         yield Target(key, node.name, span, recipes[0], intent, node.name, fallbacks=recipes[1:])

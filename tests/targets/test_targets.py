@@ -354,6 +354,15 @@ class TestInferred:
 class TestRecipes:
     """How a class is built whose constructor asks for arguments."""
 
+    @pytest.mark.parametrize(
+        ("parameters", "has_made_up"), [("self", False), ("self, width=8", True), ("self, *sizes", True)]
+    )
+    def test_arguments_are_not_invented_where_there_are_no_parameters(self, parameters: str, has_made_up: bool) -> None:
+        constructor = f"    def __init__({parameters}): ..."
+        text = f"from torch import nn\nclass Net(nn.Module):\n{constructor}\n    def forward(self, x): return x\n"
+        (target,) = found(text)
+        assert any(recipe.made_up for recipe in (target.recipe, *target.fallbacks)) == has_made_up
+
     HEAD = """\
 from torch import nn
 
