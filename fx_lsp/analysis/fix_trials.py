@@ -153,11 +153,14 @@ class FixTrials:
                 self._known |= {(each, fix): (traced.report, proof) for each in (failure, *further)}
                 return proof
         proof = await self.attempt(path, traced, [failure], fix)
-        for other in self._alike(failure) if proof.verdict == "untried" else ():
+        # A directive may be about a class of which this target is a part.
+        is_directive = all(change.text.startswith("# fx:") for change in fix.changes)
+        says_nothing = proof.verdict == "untried" or (proof.verdict == "refuted" and is_directive)
+        for other in self._alike(failure) if says_nothing else ():
             found = self._scheduler.results.owner(other)
             if found and fix in await asyncio.to_thread(self.first_fixes, other):
                 another = await self.attempt(*found, [other], fix)
-                if another.verdict != "untried":
+                if another.verdict == "proven" or (another.verdict == "refuted" and proof.verdict == "untried"):
                     proof = another
                     break
         for model in self._models_around(path, traced) if proof.verdict == "untried" and proof.lacks_inputs else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.documents.scopes import Function
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.edited_source import Source, editable, first_line
@@ -27,8 +27,8 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
     function = source.function(node)
     defaults = {**_compared_strings(function), **_constant_defaults(function)} if function else {}
     named = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} & defaults.keys()
-    is_further_in = len(failure.chain) > 1  # callers pass on optional inputs, but rarely flags
-    flags = sorted(flag for flag in named if defaults[flag] == "None" or not is_further_in)
+    passed = {flag for flag in named if _is_passed_on(flag, failure.chain, read)}
+    flags = sorted(flag for flag in named if defaults[flag] == "None" or flag in passed)
     if not flags:
         return
     assert function is not None
@@ -84,17 +84,49 @@ def _listed(values: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
+def _is_passed_on(flag: str, chain: Sequence[Step], read: ReadText) -> bool:
+    """Whether each call of a chain passes on what is made of a flag, and the failing expression reads it."""
+    names = {flag}
+    steps = [next(editable([step], read), None) for step in chain]
+    for step, further in zip(steps, [*steps[1:], None], strict=True):
+        if step is None or names.isdisjoint(inner.id for inner in ast.walk(step[1]) if isinstance(inner, ast.Name)):
+            return False
+        if further is not None:
+            function = further[0].function(further[1])
+            names = {*_parameters_made_of(names, step[1], function)} if function else set()
+    return True
+
+
+def _parameters_made_of(
+    names: set[str], call: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef
+) -> Iterator[str]:
+    """The parameters of a function that a call gives something made of ``names``."""
+    if not isinstance(call, ast.Call):
+        return
+    parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    own = parameters[1:] if parameters[:1] == ["self"] else parameters
+    given = [*zip(own, call.args, strict=False), *((one.arg, one.value) for one in call.keywords)]
+    for parameter, value in given:
+        if parameter and not names.isdisjoint(inner.id for inner in ast.walk(value) if isinstance(inner, ast.Name)):
+            yield parameter
+
+
 def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
-    """Each parameter whose default is a boolean, an integer, a string or ``None``, with the source of that default."""
+    """Each parameter whose default is a boolean, a number, a string or ``None``, with the source of that default."""
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
     pairs = [*zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True)]
     pairs += [(name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
-    return {
-        parameter.arg: repr(default.value) if not isinstance(default.value, str) else f'"{default.value}"'
-        for parameter, default in pairs
-        if isinstance(default, ast.Constant) and type(default.value) in (bool, int, str, type(None))
-    }
+    found = {}
+    for parameter, default in pairs:
+        match default:
+            case ast.Constant(value=str(text)):
+                found[parameter.arg] = f'"{text}"'
+            case ast.Constant(value=bool() | int() | float() | None):
+                found[parameter.arg] = repr(default.value)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                found[parameter.arg] = repr(-number)
+    return found
 
 
 def _compared_strings(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:

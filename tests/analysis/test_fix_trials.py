@@ -254,3 +254,45 @@ async def test_the_changed_function_of_a_program_that_cannot_be_run_is_tried_alo
         (title,) = [title for title in proofs if "size" in title or "shape" in title]
         assert proofs[title].verdict == "proven", proofs
         assert "`Net.patches`, run alone," in proofs[title].reason
+
+
+PART_OF_FLAGGED = """\
+import torch
+from torch import nn
+
+
+class Part(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+
+    def forward(self, x, doubled=False):
+        return x * 2 if doubled else self.layer(x)
+
+
+class Whole(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.part = Part(width)
+
+    def forward(self, x, doubled=-1):
+        return self.part(x, doubled == 1)
+"""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_directive_is_tried_on_the_class_that_it_is_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(PART_OF_FLAGGED, encoding="utf-8")
+    async with traced_in(tmp_path, file) as engine:
+        trials, traced = engine.proofs.trials, engine.results[str(file)].traced
+        part, whole = (traced[key].report for key in ("class:Part", "class:Whole"))
+        assert part is not None
+        assert whole is not None
+        fix = trials.first_fixes(whole.failures[0])[0]
+        assert fix.title == "Trace with doubled=-1"
+        monkeypatch.setattr(trials, "first_fixes", lambda failure: (fix,))
+        assert (await trials.attempt(str(file), traced["class:Part"], part.failures, fix)).verdict == "refuted"
+        assert (await trials.prove(part.failures[0], fix)).verdict == "proven"

@@ -195,9 +195,22 @@ def test_an_optional_input_is_left_out_where_it_fails_further_in(call: str, tmp_
     assert mended.namespace["export"]()(torch.ones(2), None).tolist() == [1, 1]
 
 
-def test_a_flag_is_not_fixed_for_what_fails_further_in(tmp_path: Path) -> None:
-    program = Program(tmp_path, OPTIONAL.format(call="net").replace("mask=None", "mask=3"))
-    assert program.fixes_at_calls(concrete_args.fixes) == []
+@pytest.mark.parametrize(
+    ("forward", "default", "title"),
+    [
+        ("self.blend(x, mask)", "3", "Trace with mask=3"),
+        ("self.blend(x, mask=mask == 1)", "-1", "Trace with mask=-1"),
+        ("self.blend(x, mask * 2)", "0.5", "Trace with mask=0.5"),
+        ("self.blend(x + mask, x)", "3", None),
+        ("self.blend(x, x.new_ones(2)) * mask", "3", None),
+    ],
+)
+def test_a_flag_is_fixed_for_what_fails_further_in_if_it_is_passed_on(
+    forward: str, default: str, title: str | None, tmp_path: Path
+) -> None:
+    text = OPTIONAL.format(call="net").replace("mask=None", f"mask={default}").replace("self.blend(x, mask)", forward)
+    found = Program(tmp_path, text).fixes_at_calls(concrete_args.fixes)
+    assert [fix.title for fix in found] == ([title] if title else [])
 
 
 @pytest.mark.parametrize("above", ["", "# What it is.\n", "# What it is.\n@functools.cache\n"])
