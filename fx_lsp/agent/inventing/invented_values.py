@@ -88,7 +88,13 @@ class Probe:
 
     def __getitem__(self, key: Any) -> Any:
         # There is no __iter__: with it, `isinstance(x, Iterable)` would be true. Without it, iteration calls this.
+        self._indexed_by(key)
         raise Misused(self.path, ArgumentKind("settings") if isinstance(key, str) else _list(self.path))
+
+    def _indexed_by(self, key: Any) -> None:
+        """Raise `Misused` if the key is a traced value: of all that the program may have there, tensors accept one."""
+        if any(isinstance(one, Proxy) for one in (key if isinstance(key, tuple) else (key,))):
+            raise Misused(self.path, ArgumentKind("tensor", (WIDTH, WIDTH)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self[key]
@@ -233,6 +239,8 @@ class InventedList(Probe, list[Any]):
         list.__setitem__(self, key, value)
 
     def __getitem__(self, key: Any) -> Any:
+        if not any(isinstance(item, torch.nn.Module) for item in list.__iter__(self)):
+            self._indexed_by(key)
         if isinstance(key, Probe) and key.path.startswith(f"{self.path}["):  # it loops over the keys of a mapping
             raise Misused(self.path, ArgumentKind("settings", ENTRIES))
         if isinstance(key, str):

@@ -1083,6 +1083,17 @@ def test_what_is_added_to_a_list_is_a_list_in_each_turn_of_a_loop() -> None:
     assert made(module(constructor)) == "M(cfg=…)"
 
 
+def test_what_is_indexed_by_a_traced_value_is_a_tensor() -> None:
+    def constructor(self: Any, rows: Any, dataset: Any) -> None:
+        self.matrix, self.lengths = dataset.history_matrix()
+        self.rows = rows
+
+    def forward(self: Any, user: Any) -> Any:
+        return self.rows[user] + self.matrix[user, 0] + self.lengths[user]
+
+    assert made(module(constructor, forward)) == "M(rows=torch.ones((64, 64)), dataset=…)"
+
+
 def test_a_text_that_is_refused_as_a_number_is_one() -> None:
     def constructor(self: Any, edge_type: Any) -> None:
         self.embed = nn.Embedding(edge_type, 8)
