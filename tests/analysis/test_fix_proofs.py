@@ -172,6 +172,10 @@ async def test_where_no_inputs_were_found_a_comment_with_inputs_is_offered(
     await opened.actions()
     attempt = await bench.agent.tried()
     attempt.answer.set_result(Proof(1, "untried", "because", lacks_inputs))
+    if lacks_inputs:  # the only function that the edit changes is tried alone
+        alone = await bench.agent.tried()
+        assert alone.message.function_only
+        alone.settle("untried", "because")
     await until(lambda: not bench.proofs.busy)
     titles = [action.title for action in await opened.actions()]
     assert (INPUTS in titles) is lacks_inputs
