@@ -24,13 +24,13 @@ _CHANGES = frozenset({"add", "append", "clear", "extend", "insert", "pop", "remo
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix if the failing expression decides whether a loop goes on: in ``while``, or in an ``if`` that breaks."""
+    """One fix if the failing expression decides whether a loop goes on: in ``while``, or in an ``if`` that breaks.
+
+    An ``if`` that returns breaks, too, if the same is returned below the loop.
+    """
     loop = _Loop.ended_by(source, node)
-    if loop is None or not loop.kept or not loop.is_simple:
-        return
-    changes = list(loop.changes())
-    if changes:
-        yield Fix("Make all turns of the loop, and keep the values from the turn that ends it", tuple(changes))
+    if loop is not None and loop.kept and loop.like and loop.goes_on and loop.is_simple:
+        yield Fix("Make all turns of the loop, and keep the values from the turn that ends it", tuple(loop.changes()))
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,10 @@ class _Loop:
             match outer:
                 case ast.While(test=test) if source.contains(test, node):
                     return cls(source, outer, None, node)
-                case ast.If(test=test, body=[ast.Break()], orelse=[]) if source.contains(test, node):
+                case ast.If(test=test, body=[end], orelse=[]) if source.contains(test, node):
                     loop = source.parent(outer)
-                    return cls(source, loop, outer, node) if isinstance(loop, ast.For | ast.While) else None
+                    is_end = isinstance(loop, ast.For | ast.While) and _is_end(source, loop, end)
+                    return cls(source, loop, outer, node) if is_end else None  # type: ignore[arg-type]
                 case ast.stmt():
                     return None
         return None
@@ -63,9 +64,42 @@ class _Loop:
         flow, values = Flow(self.source, [self.loop]), Values(self.source)
         stores = [part for part in self._parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
         read = [store for store in stores if flow.is_read_below(store.id)]
-        is_known = all(flow.is_bound_before(store.id) and not values.is_number(store) for store in read)
+        is_known = not any(map(values.is_number, read))
         is_plain = all(isinstance(self.source.parent(store), ast.stmt | ast.Tuple) for store in read)
         return list(dict.fromkeys(store.id for store in read)) if is_known and is_plain else []
+
+    @cached_property
+    def _new(self) -> list[str]:
+        """Those of the names that have no value before the loop."""
+        flow = Flow(self.source, [self.loop])
+        return [name for name in self.kept if not flow.is_bound_before(name)]
+
+    @cached_property
+    def like(self) -> str:
+        """A name that has a value before the loop, which may be a tensor; empty if there is none."""
+        flow, values = Flow(self.source, [self.loop]), Values(self.source)
+        read = [part for part in self._parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)]
+        operands = [part for part in read if isinstance(self.source.parent(part), ast.Call | ast.BinOp | ast.Compare)]
+        given = [part for part in operands if getattr(self.source.parent(part), "func", None) is not part]
+        found = (part.id for part in given if flow.is_bound_before(part.id) and not values.is_number(part))
+        return next((name for name in self.kept if name not in self._new), next(found, ""))
+
+    @cached_property
+    def goes_on(self) -> str:
+        """What says whether the loop goes on, as a tensor; empty if it can't be written as one."""
+        conditions = Conditions(self.source, imported(self.source, "torch").name, of_tensors=True)
+        recorded = [conditions.recorded(part, of_tensors=True) for part in self._deciding]
+        texts = [_of_tensors(text) for text in recorded if text]
+        if len(texts) < len(self._deciding):
+            return ""
+        if self.branch is not None:
+            return f"{imported(self.source, 'torch').name}.logical_not({texts[0]})"
+        return " & ".join(f"({text})" for text in texts)
+
+    @property
+    def _deciding(self) -> list[ast.expr]:
+        """The conditions that decide whether the loop goes on."""
+        return [self.branch.test] if self.branch else [part for part in self._tests if part not in self._bounds]
 
     @cached_property
     def _parts(self) -> list[ast.AST]:
@@ -123,26 +157,22 @@ class _Loop:
         return counters
 
     def changes(self) -> Iterator[TextChange]:
-        """The changes to the loop; none if its condition can't be written as a tensor."""
+        """The changes to the loop."""
         source, loop = self.source, self.loop
         torch, running = imported(source, "torch"), source.unused("running")
-        conditions = Conditions(source, torch.name, of_tensors=True)
-        inner = source.indent(loop.body[0])
         yield from torch.changes
-        start = f"{running} = {self.kept[0]}.new_ones((), dtype={torch.name}.bool)\n{source.indent(loop)}"
-        yield source.before(loop, start)
-        by_values: list[ast.expr] = []
-        if self.branch is None:
-            by_values = [part for part in self._tests if part not in self._bounds]
-            texts = [conditions.recorded(part, of_tensors=True) for part in by_values]
-            yield source.replaced(loop.test, " and ".join(map(source.slice, self._bounds)))  # type: ignore[union-attr]
-            goes_on = " & ".join(f"({text})" for text in texts)
-            yield source.before(loop.body[0], f"{running} = {running} & {goes_on}\n{inner}")
-        else:
-            by_values = [self.branch.test]
-            text = conditions.recorded(self.branch.test, of_tensors=True)
-            yield source.replaced(self.branch, f"{running} = {running} & {torch.name}.logical_not({text})")
-        deciding = {name for part in by_values for name in _names(part)}
+        start = [
+            f"{running} = {self.like}.new_ones((), dtype={torch.name}.bool)",
+            *(f"{name} = None" for name in self._new),
+        ]
+        yield source.before(loop, "".join(f"{line}\n{source.indent(loop)}" for line in start))
+        decide = f"{running} = {running} & {self.goes_on}"
+        if self.branch is not None:
+            yield source.replaced(self.branch, decide)
+        elif isinstance(loop, ast.While):
+            yield source.replaced(loop.test, " and ".join(map(source.slice, self._bounds)))
+            yield source.before(loop.body[0], f"{decide}\n{source.indent(loop.body[0])}")
+        deciding = {name for part in self._deciding for name in _names(part)}
         for statement in loop.body:
             yield from self._masked(statement, torch.name, running, deciding)
 
@@ -150,30 +180,49 @@ class _Loop:
         """The changes to a statement of the loop: it changes what is kept only in turns that count."""
         source, where = self.source, f"{torch}.where({running}, {{}}, {{}})".format
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                new = self._as_tensor(value) if name in deciding else source.slice(value)
-                if name in self.kept:
-                    new = where(new, name)
-                if new != source.slice(value):
-                    yield source.replaced(value, new)
             case ast.AugAssign(target=ast.Name(id=name)) if name in self.kept:
                 operation = ast.unparse(ast.BinOp(ast.Name(name, ast.Load()), statement.op, ast.Name("_", ast.Load())))
                 new = operation.removesuffix("_") + source.operand(statement.value)
                 yield source.replaced(statement, f"{name} = {where(new, name)}")
-            case ast.Assign(targets=[ast.Tuple() as target]):
-                indent = source.indent(statement)
-                for store in target.elts:
-                    if isinstance(store, ast.Name) and store.id in self.kept:
-                        new = source.unused(f"new_{store.id}")
-                        yield source.replaced(store, new)
-                        yield source.behind(statement, f"\n{indent}{store.id} = {where(new, store.id)}")
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in self._new:
+                new = _of_tensors(source.slice(value)) if name in deciding else source.slice(value)
+                new = where(new, name) if name in self.kept else new
+                if new != source.slice(value):
+                    yield source.replaced(value, new)
+            case ast.Assign(targets=[target]):
+                stores = [part for part in ast.walk(target) if isinstance(part, ast.Name) and part.id in self.kept]
+                lines = []
+                for store in stores:
+                    name, new = store.id, source.unused(f"new_{store.id}")
+                    yield source.replaced(store, new)
+                    first = f"{new} if {name} is None else " if name in self._new else ""
+                    lines.append(f"{name} = {first}{where(new, name)}")
+                if lines:
+                    yield source.behind(statement, "".join(f"\n{source.indent(statement)}{line}" for line in lines))
 
-    def _as_tensor(self, value: ast.expr) -> str:
-        """A number that decides, as a tensor that compares like the number: without a gradient, and as exact."""
-        match value:
+
+class _Tensors(ast.NodeTransformer):
+    """Leaves numbers in the tensors that they are read from, which compare like them: no gradient, and as exact."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node:
             case ast.Call(func=ast.Attribute(value=tensor, attr="item"), args=[], keywords=[]):
-                return f"{self.source.operand(tensor)}.detach().double()"
-        return self.source.slice(value)
+                return ast.Call(ast.Attribute(ast.Call(ast.Attribute(tensor, "detach"), [], []), "double"), [], [])
+        return node
+
+
+def _of_tensors(text: str) -> str:
+    """An expression without the numbers that it reads from tensors."""
+    return ast.unparse(_Tensors().visit(ast.parse(f"({text})", mode="eval"))) if ".item()" in text else text
+
+
+def _is_end(source: Source, loop: ast.For | ast.While, end: ast.stmt) -> bool:
+    """Whether ``end`` leaves the loop and does nothing that is not done below it, too."""
+    block = source.block(loop)
+    following = block[block.index(loop) + 1 :][:1]
+    is_below = isinstance(end, ast.Return) and [ast.dump(end)] == [*map(ast.dump, following)]
+    return isinstance(end, ast.Break) or is_below
 
 
 def _assigned(source: Source, store: ast.Name) -> ast.expr:

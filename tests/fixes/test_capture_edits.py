@@ -342,7 +342,7 @@ def f(x, n):
         ("for i in range(5):", "y.add_(1)", "y"),
         ("for i in range(5):", "y[0] = 1", "y"),
         ("for i in range(5):", "y = y + torch.rand(2)", "y"),  # would draw more random numbers
-        ("for i in range(5):", "z = y * 2", "z"),  # has no value before the loop
+        ("for i in range(5):", "z = 2", "z"),  # a number
         ("for i in range(5):", "y = y * 2", "y, i"),
         ("for i in range(5):", "y = y * 2; x += 1", "y"),  # `x` may be something else, too
         ("while True:", "y = y * 2", "y"),
@@ -353,6 +353,37 @@ def f(x, n):
 def test_a_loop_that_does_more_than_compute_values_ends_as_before(head: str, body: str, value: str) -> None:
     text = LOOP.format(head=head, body=body.replace("; ", "\n        "), value=value)
     assert fixed(whole_loop, text, "y.sum() > n") == []
+
+
+EXIT = """\
+import torch
+def f(x, n):
+    for i in range(5):
+        x = x * 2
+        y, z = x + i, x
+        if (y.sum() > n) | (z.min() > n):
+            return y, z
+    return y, z
+"""
+
+
+def test_a_loop_makes_all_turns_if_it_returns_what_is_returned_below_it() -> None:
+    (new,) = fixed(whole_loop, EXIT, "y.sum() > n")
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {}
+    exec(EXIT, before)
+    exec(new, after)
+    assert new.count("return") == 1
+    for limit in (0, 9, 20, 10**6):
+        pairs = zip(before["f"](torch.ones(2), limit), after["f"](torch.ones(2), limit), strict=True)
+        assert all(torch.equal(one, other) for one, other in pairs)
+    assert fixed(whole_loop, EXIT.replace("return y, z\n    ", "return z, y\n    "), "y.sum() > n") == []
+
+
+def test_a_number_that_ends_a_loop_stays_a_tensor() -> None:
+    text = LOOP.format(head="for i in range(5):", body="y = y * 2", value="y").replace("y.sum()", "y.sum().item()")
+    (new,) = fixed(whole_loop, text, "y.sum().item() > n")
+    assert "logical_not(y.sum().detach().double() > n)" in new
 
 
 @pytest.mark.parametrize("head", ["for i in range(5):", "while step < n:"])
