@@ -201,7 +201,9 @@ def test_a_capture_chooses_by_a_tensor_even_if_the_text_does_not_show_that_it_is
 
 def test_a_choice_by_a_number_that_was_read_from_a_tensor_becomes_one_by_the_tensor() -> None:
     text = "import torch\n\ndef f(x):\n    n = x.max().item()\n    return x * 2 if n > 1 else x\n"
-    failure = Failure("data-dependent-guard", "expression zuf0 > 1", (Step("f", Span("f.py", 5, 20, 5, 25)),))
-    (fix,) = torch_where.fixes(failure, {"f.py": text}.get)
-    new = "n = x.max().detach()\n    return torch.where(n > 1, x * 2, x)"
-    assert (fix.title, new in applied(text, fix.changes)) == ("Choose with torch.where, by the tensor", True)
+    for symbol, tensor in (("u0", "x.max().detach()"), ("zuf0", "x.max().detach().double()")):
+        error = f"expression {symbol} > 1"
+        failure = Failure("data-dependent-guard", error, (Step("f", Span("f.py", 5, 20, 5, 25)),))
+        (fix,) = torch_where.fixes(failure, {"f.py": text}.get)
+        new = f"n = {tensor}\n    return torch.where(n > 1, x * 2, x)"
+        assert (fix.title, new in applied(text, fix.changes)) == ("Choose with torch.where, by the tensor", True)
