@@ -368,9 +368,15 @@ class StandInBase:
     _name = ""
 
     def __new__(cls, *args: object, **kwargs: object) -> Any:
-        """Create an instance; a module is initialized here, since the true base might do that in its own way."""
+        """Create an instance; a module is initialized here, since the true base might do that in its own way.
+
+        A record whose fields are compared has no hash, which it needs only because it is a module here.
+        """
         self = super().__new__(cls)
         if isinstance(self, torch.nn.Module):
+            made: Any = cls
+            if made.__hash__ is None:
+                made.__hash__ = object.__hash__
             torch.nn.Module.__init__(self)
         return self
 
