@@ -63,7 +63,8 @@ from fx_lsp.agent.proving.trial_runs import (
     run_on_inputs,
     side_effects,
 )
-from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.running.written_lists import written_lists
 from fx_lsp.agent.tracing.trace_request import TraceSession
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 
@@ -310,6 +311,8 @@ class _EditProof:
         watched = self._watched(file)
         program, run = self._built(file, watched)
         function = function_of(program, file, path, name)
+        if written_lists(forward_of(program.built.root)):  # invented tensors would prove nothing about lists
+            raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
         search = InputSearch(dict, program.built.recipe.inputs, parts_not_run(watched, run), whole=program.built.root)
         runs, _ = run_on_inputs(self._apart(), file, function, search, None)
         effects = self._apart()(partial(side_effects, function, runs.inputs))

@@ -45,17 +45,17 @@ class Net(nn.Module):
 """A program that can't be run."""
 
 
-async def tried(client: Client, old: str, new: str) -> Proof:
+async def tried(client: Client, old: str, new: str, text: str = NET) -> Proof:
     """The result of replacing ``old`` by ``new``, which should mend the failures in the lines of ``old``."""
-    file = client.write("net.py", NET)
+    file = client.write("net.py", text)
     target = target_of(file, "Net()")
     failures = (await client.trace(file, target)).only.failures
-    assert NET.count(old) == 1
-    start = NET[: NET.index(old)].count("\n") + 1
+    assert text.count(old) == 1
+    start = text[: text.index(old)].count("\n") + 1
     lines = range(start, start + old.count("\n") + 1)
     mended = tuple(one for one in failures if one.chain[-1].span.line in lines)
     assert mended
-    edited = {file: NET.replace(old, new)}
+    edited = {file: text.replace(old, new)}
     request = Prove(file, target, target, mended, {}, edited, (str(client.root),), PATIENT)
     alone = await client.agent.prove(request)
     assert (alone.verdict, alone.lacks_inputs) == ("untried", True), alone.reason
@@ -86,6 +86,13 @@ COUNTED = "self.seen.append(1)\n        return x / len(x)"
 async def test_a_function_is_tried_alone(client: Client, old: str, new: str, verdict: str, reason: str) -> None:
     proof = await tried(client, old, new)
     assert (proof.verdict, reason in proof.reason) == (verdict, True), proof.reason
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_what_may_be_given_lists_is_not_tried_alone(client: Client) -> None:
+    text = NET.replace("def forward(self, x)", "def forward(self, x: list[torch.Tensor])")
+    proof = await tried(client, HALF, HALF.replace("len(x)", "x.size(0)"), text)
+    assert (proof.verdict, "takes lists" in proof.reason) == ("untried", True), proof.reason
 
 
 WRAPPED = "import torch.fx\n" + NET.replace("class Net", 'torch.fx.wrap("len")\n\nclass Net')
