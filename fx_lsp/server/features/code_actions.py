@@ -81,12 +81,14 @@ async def _quick_fixes(
     ignored = [offers.action(fix, QUICK_FIX, diagnostic) for fix in _ignoring(scheduler, finding)]
     path = finding.place.path
     calls = scheduler.results.calls_with(finding.failure)
+    chained = proofs.trials.chained(finding.failure)
     files = [*(step.span.file for step in finding.failure.chain), *(call.file for call in calls)]
+    files += [change.span.file for fix in chained for change in fix.changes]
     if not _fresh(scheduler, files, finding.moment):
         return [*ignored]
     fixes = await asyncio.to_thread(fixes_for, finding.failure, _texts(scheduler, path, files).get, calls)
     fixes = await asyncio.to_thread(proofs.trials.in_order, finding.failure, fixes)
-    fixes = (*proofs.trials.chained(finding.failure), *fixes)
+    fixes = (*chained, *fixes)
     # The user may have typed meanwhile; places in an older text are not valid in a newer one.
     if not _fresh(scheduler, files, finding.moment):
         return []
