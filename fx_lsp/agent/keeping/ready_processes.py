@@ -76,6 +76,8 @@ class ReadyAttempt:
         self.unfit = unfit
         self.gone = gone
         self.is_wanted = True
+        self.was_sent = False
+        """Whether the process knows of it: a dead process gets no request, and a small pipe holds no large one."""
 
     def end(self) -> None:
         """Give up the attempt; what it has not emitted yet is never heard, and its end isn't either."""
@@ -122,14 +124,15 @@ class ReadyProcesses:
     def start(self, run: RunAttempt, hear: Hear, unfit: Callable[[], None], gone: Gone) -> ReadyAttempt:
         """Have an attempt made: ``hear`` receives what it emits, and ``gone`` its process at the end.
 
-        If the process can't trace the text, ``unfit`` is called instead.
+        If the process can't trace the text, or does not get the request, ``unfit`` is called instead.
         """
         self._trace = run.trace
         process, self._waiting = self._waiting or self._fork(), None
         attempt = process.attempt = ReadyAttempt(process.child, hear, unfit, gone)
         self._attempts.add(attempt)
         process.child.resume(attempt_seconds(run.trace))
-        if not process.requests.send(run):
+        attempt.was_sent = process.requests.send(run)
+        if not attempt.was_sent:
             process.child.kill()
         return attempt
 
@@ -176,8 +179,10 @@ class ReadyProcesses:
         if (attempt := process.attempt) is None:
             return
         self._attempts.discard(attempt)
-        if attempt.is_wanted:
+        if attempt.is_wanted and attempt.was_sent:
             attempt.gone(child)
+        elif attempt.is_wanted:
+            attempt.unfit()
         if not any(other.is_wanted for other in self._attempts):
             self.prepare()
 
