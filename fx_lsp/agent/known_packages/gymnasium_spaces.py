@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from collections import OrderedDict
@@ -28,6 +29,17 @@ class Space:
         if name not in _OPEN:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         return StandIn(f"gymnasium.spaces.{type(self).__name__}.{name}")
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return False
+        own, others = vars(self), vars(other)
+        return own.keys() == others.keys() and all(_are_equal(value, others[name]) for name, value in own.items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(self.contains(value))
 
     @property
     def shape(self) -> tuple[int, ...] | None:
@@ -60,6 +72,13 @@ class MultiDiscrete(Space):
         self.nvec = _array(nvec, None, dtype)
         super().__init__(None if isinstance(self.nvec, StandIn) else self.nvec.shape, dtype, seed)
 
+    def __len__(self) -> int:
+        return len(self.nvec)
+
+    def __getitem__(self, index: Any) -> Any:
+        bounds = self.nvec[index]
+        return MultiDiscrete(bounds, self.dtype) if getattr(bounds, "shape", ()) else Discrete(bounds)
+
 
 class MultiBinary(Space):
     """Arrays of zeros and ones."""
@@ -82,6 +101,10 @@ class Dict(Space, Mapping[Any, Any]):
             given = {key: given[key] for key in sorted(given)}
         self.spaces = {**given, **spaces_kwargs}
         super().__init__(None, None, seed)
+
+    def keys(self) -> Any:
+        """The keys of the spaces, as for any dictionary."""
+        return self.spaces.keys()
 
     def __getitem__(self, key: Any) -> Any:
         return self.spaces[key]
@@ -126,12 +149,23 @@ def _dtype(dtype: Any) -> Any:
 
 
 def _array(value: Any, shape: Any, dtype: Any) -> Any:
-    """An array of a shape with the value in each place, or of the items of the value."""
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is None:
-        return StandIn("gymnasium.spaces.Box.low")
-    array = numpy.asarray(value if hasattr(value, "shape") else _plain(value), dtype)
-    return array if shape is None else numpy.broadcast_to(array, shape).copy()
+    """An array of a shape with the value in each place, or of the items of the value; if that fails, a stand-in.
+
+    What gym and gymnasium make of an infinite integer, for example, depends on their versions.
+    """
+    with contextlib.suppress(KeyError, OverflowError, TypeError, ValueError):
+        numpy: Any = sys.modules["numpy"]
+        array = numpy.asarray(value if hasattr(value, "shape") else _plain(value), dtype)
+        return array if shape is None else numpy.broadcast_to(array, shape).copy()
+    return StandIn("gymnasium.spaces.Box.low")
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    """Whether two attributes of spaces are equal: two arrays are if all their numbers are."""
+    if getattr(one, "shape", None) != getattr(other, "shape", None):
+        return False
+    result = one == other
+    return bool(result.all() if hasattr(result, "all") else result)
 
 
 def _plain(value: Any) -> Any:

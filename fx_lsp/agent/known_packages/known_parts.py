@@ -127,6 +127,13 @@ class KnownClass(StandIn):
         """The class to inherit from."""
         return (self._class,)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether ``other`` is this class, as in ``type(space) == Box``."""
+        return self._class is (other._class if isinstance(other, KnownClass) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._class)
+
     def __or__(self, *others: object) -> Any:
         """The union with another class, as ``isinstance(space, Box | Discrete)`` has it."""
         classes = [other._class if isinstance(other, KnownClass) else other for other in others]

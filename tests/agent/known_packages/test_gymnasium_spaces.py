@@ -46,6 +46,26 @@ def test_what_spaces_are_made_of() -> None:
     assert StandInModule("gym.spaces").Discrete(4).n == 4
 
 
+def test_spaces_are_compared_by_what_they_are() -> None:
+    assert spaces.Box(0, 1, (2,)) == spaces.Box(np.zeros(2), np.ones(2))
+    assert spaces.Dict({"a": spaces.Discrete(4)}) == spaces.Dict(a=spaces.Discrete(4))
+    assert spaces.Discrete(4) != spaces.Discrete(5)
+    assert spaces.Box(0, 1, (2,)) != spaces.Box(0, 1, (3,))
+    assert spaces.Discrete == type(spaces.Discrete(4)) != spaces.MultiBinary  # noqa: E721 (programs write it)
+    assert {spaces.Discrete: "logits"}[type(spaces.Discrete(4))] == "logits"
+
+
+def test_several_numbers_are_spaces_of_one_each() -> None:
+    several = spaces.MultiDiscrete([[2, 3], [4, 5]])
+    assert (len(several), several[1], several[1][0]) == (2, spaces.MultiDiscrete([4, 5]), spaces.Discrete(4))
+
+
+def test_what_differs_between_versions_is_not_known() -> None:
+    assert isinstance(spaces.Box(-np.inf, np.inf, (2,), np.int64).high, StandIn)
+    assert 3 in spaces.Discrete(4)
+    assert "a" in spaces.Dict(a=spaces.Discrete(4)).keys()  # noqa: SIM118 (gymnasium's `in` asks for a whole value)
+
+
 def test_what_is_drawn_from_a_space_is_not_known() -> None:
     assert isinstance(spaces.Discrete(4).sample(), StandIn)
     with pytest.raises(AttributeError):
