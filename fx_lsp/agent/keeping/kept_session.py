@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from os import _exit
@@ -95,8 +95,11 @@ class KeptSession:
         """What builds those targets again that it has found built from another text."""
         self._ending: list[Callable[[], None]] = []
         """What ends the attempts of the request that is being answered."""
+        self._may_be_stage = True
+        """Whether `_become_stage` has not been called yet."""
+        self._stage: Stage | None = None
         self._ready: ReadyProcesses | None = None
-        """What makes the next attempt that has to build its target; None before the first request is answered."""
+        """What makes the next attempt that has to build its target, once this process is a stage."""
         self._pages: PagesTouched = ()
         """The pages that an attempt touches that builds its target."""
         self._read_at = 0
@@ -104,7 +107,7 @@ class KeptSession:
 
     def run(self) -> None:
         """Import the file, answer the first request, and then the others, until there are no more."""
-        began = self._read_at = time.time_ns()
+        self._read_at = time.time_ns()
         GUARD.read.clear()
         with recording(self._session.workspace) as record:
             file = self._session.imported()
@@ -112,18 +115,14 @@ class KeptSession:
             return
         self._file: ImportedFile = file
         self._record: Record = record
-        names = module_names(file.workspace)
+        self._names = module_names(file.workspace)
         self._children = ForkedChildren(heartbeat=lambda: self._session.emit(Heartbeat(self._request.id)))
         self._children.listen(self._requests.fd, self._heard)
-        self._trace(self._request, CodeEdit())
+        self._trace(self._request, CodeEdit(), meanwhile=self._become_stage)
         self._session.emit(Answered(self._request.id, unprepared=bool(self._unbuilt)))
-        try:
-            stage = Stage(file.workspace, [record], began=began, names=names)
-        except StaleError as reason:
-            sys.stderr.write(f"Nothing is kept of {self._request.file}: {reason}.\n")
+        self._become_stage()
+        if self._stage is None:
             return
-        self._ready = ReadyProcesses(self._children, stage, file, self._request, self._make)
-        self._ready.prepare(self._pages or next((built.pages for built in self._built.values()), ()))
         self._session.emit(Settled(self._request.id))
         while True:
             while self._waiting:
@@ -131,9 +130,26 @@ class KeptSession:
                 if request.id in self._cancelled:
                     self._settle(request)
                 else:
-                    self._answer(request, stage)
+                    self._answer(request, self._stage)
             self._cancelled.clear()
             self._children.wait()
+
+    def _become_stage(self) -> None:
+        """Prepare for traces of edited texts, if this process can be kept, and has not been prepared.
+
+        To look through all objects takes up to a tenth of a second, in which children go on with the first trace.
+        """
+        if not self._may_be_stage:
+            return
+        self._may_be_stage = False
+        try:
+            stage = Stage(self._file.workspace, [self._record], began=self._read_at, names=self._names)
+        except StaleError as reason:
+            sys.stderr.write(f"Nothing is kept of {self._request.file}: {reason}.\n")
+            return
+        self._stage = stage
+        self._ready = ReadyProcesses(self._children, stage, self._file, self._request, self._make)
+        self._ready.prepare(self._pages or next((built.pages for built in self._built.values()), ()))
 
     def _heard(self, data: bytes) -> None:
         if not data:
@@ -157,8 +173,11 @@ class KeptSession:
             self._session.emit(IsStale(request.id))
             return
         self._session.emit(Imported(self._file.workspace.dependencies))
-        self._trace(request, edit, then_build=True)
+        self._trace(request, edit, meanwhile=self._build_ahead)
         if not self._is_cancelled:
+            # Only now: each key of an edit of a constructor would have it built again, while the next one is answered.
+            self._unbuilt += self._outdated
+            self._build_ahead()
             self._session.emit(Answered(request.id, unprepared=False))
         self._settle(request)
 
@@ -168,8 +187,8 @@ class KeptSession:
             self._children.wait()
         self._session.emit(Settled(request.id))
 
-    def _trace(self, request: Trace, edit: CodeEdit, *, then_build: bool = False) -> None:
-        """Answer a request; with ``then_build``, also build ahead what was not found built, once all is reported on."""
+    def _trace(self, request: Trace, edit: CodeEdit, meanwhile: Callable[[], None]) -> None:
+        """Answer a request; call ``meanwhile``, perhaps several times, once all targets are reported on."""
         self._ending, self._unbuilt, self._outdated = [], [], []
         start = partial(self._start, request, edit)
         rounds = TargetRounds(request, self._file.classes, self._file.notices, start, self._session.emit)
@@ -178,15 +197,13 @@ class KeptSession:
                 for end in self._ending:
                     end()
                 return
-            if then_build and rounds.have_told_all:
-                self._build_ahead(self._unbuilt)
+            if rounds.have_told_all:
+                meanwhile()
             self._children.wait()
-        if then_build:
-            # Only now: each key of an edit of a constructor would have it built again, while the next one is answered.
-            self._build_ahead([*self._unbuilt, *self._outdated])
 
-    def _build_ahead(self, builds: Iterable[Callable[[], BuiltStage]]) -> None:
-        for build in [*builds][:MOST_BUILT]:
+    def _build_ahead(self) -> None:
+        """Build the targets that were not found built."""
+        for build in self._unbuilt[:MOST_BUILT]:
             build()
         self._unbuilt = []
 
