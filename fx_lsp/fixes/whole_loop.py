@@ -116,6 +116,8 @@ class _Loop:
         if isinstance(loop, ast.While) and not self._bounds:
             return False
         is_plain = all(isinstance(statement, plain) or statement is self.branch for statement in loop.body)
+        if any(isinstance(statement, ast.Assign) and len(statement.targets) > 1 for statement in loop.body):
+            return False
         added = [statement.target for statement in loop.body if isinstance(statement, ast.AugAssign)]
         if any(name not in {*self.kept, *self._counters} for target in added for name in _names(target)):
             return False  # what has another name, too, would be changed more often
@@ -133,27 +135,46 @@ class _Loop:
 
     @property
     def _bounds(self) -> list[ast.expr]:
-        """Those of the ``_tests`` that compare a counter, which makes the number of turns known."""
-        counters = self._counters
-        compared = (part for part in self._tests if isinstance(part, ast.Compare))
-        return [
-            part
-            for part in compared
-            if counters & {*_names(part)} and not self.source.contains(part, self.failing) and not _calls(part)
-        ]
+        """Those of the ``_tests`` that say how far a counter goes, which makes the number of turns known."""
+        return [part for part in self._tests if isinstance(part, ast.Compare) and self._is_bound(part)]
+
+    def _is_bound(self, test: ast.Compare) -> bool:
+        """Whether ``test`` fails once a counter has come to what no turn changes."""
+        match test:
+            case ast.Compare(left=ast.Name(id=name), ops=[ast.Lt() | ast.LtE()], comparators=[end]):
+                goes_up = True
+            case ast.Compare(left=end, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Name(id=name)]):
+                goes_up = True
+            case ast.Compare(left=ast.Name(id=name), ops=[ast.Gt() | ast.GtE()], comparators=[end]):
+                goes_up = False
+            case ast.Compare(left=end, ops=[ast.Lt() | ast.LtE()], comparators=[ast.Name(id=name)]):
+                goes_up = False
+            case _:
+                return False
+        is_fixed = self._stored.isdisjoint(_names(end)) and not _calls(end)
+        return self._counters.get(name) is goes_up and is_fixed and not self.source.contains(test, self.failing)
+
+    @property
+    def _stored(self) -> set[str]:
+        """The names that the loop assigns."""
+        return {part.id for part in self._parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
     @cached_property
-    def _counters(self) -> set[str]:
-        """The names that each turn adds a constant to, and that begin as a number."""
-        counters = set()
+    def _counters(self) -> dict[str, bool]:
+        """The names that begin as a number, and that each turn adds a constant to (true) or subtracts it from."""
+        counters = {}
         function = ast.walk(self.source.function(self.loop) or ast.Pass())
         stores = [part for part in function if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
         for statement in self.loop.body:
             match statement:
-                case ast.AugAssign(target=ast.Name(id=name) as target, value=ast.Constant()) if name not in self.kept:
+                case ast.AugAssign(
+                    target=ast.Name(id=name) as target,
+                    op=ast.Add() | ast.Sub() as operation,
+                    value=ast.Constant(value=int() | float() as step),
+                ) if name not in self.kept and step > 0:
                     others = [store for store in stores if store.id == name and store is not target]
                     if others and all(Values(self.source).is_number(_assigned(self.source, one)) for one in others):
-                        counters.add(name)
+                        counters[name] = isinstance(operation, ast.Add)
         return counters
 
     def changes(self) -> Iterator[TextChange]:

@@ -345,7 +345,12 @@ def f(x, n):
         ("for i in range(5):", "z = 2", "z"),  # a number
         ("for i in range(5):", "y = y * 2", "y, i"),
         ("for i in range(5):", "y = y * 2; x += 1", "y"),  # `x` may be something else, too
+        ("for i in range(5):", "y = x = y * 2", "y, x"),
         ("while True:", "y = y * 2", "y"),
+        ("while step >= 0:", "y = y * 2; step += 1", "y"),  # would never end without the break
+        ("while step != n:", "y = y * 2; step += 2", "y"),
+        ("while step < n:", "y = y * 2; step *= 2", "y"),
+        ("while step < n:", "y = y * 2; step += 1; n += 1", "y"),
         ("while step < n:", "y = y * 2; step = step * 2", "y"),
         ("while step < n:", "y = y * 2; step += 1", "y, step"),
     ],
@@ -386,7 +391,7 @@ def test_a_number_that_ends_a_loop_stays_a_tensor() -> None:
     assert "logical_not(y.sum().detach().double() > n)" in new
 
 
-@pytest.mark.parametrize("head", ["for i in range(5):", "while step < n:"])
+@pytest.mark.parametrize("head", ["for i in range(5):", "while step < n:", "while n > step:"])
 def test_a_loop_makes_all_turns(head: str) -> None:
     body = "y = y * 2\n        step += 1" if head.startswith("while") else "y = y * 2"
     (new,) = fixed(whole_loop, LOOP.format(head=head, body=body, value="y"), "y.sum() > n")
