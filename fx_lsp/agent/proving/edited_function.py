@@ -12,7 +12,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import torch
+
 from fx_lsp.agent.running.observation import modules_of
+
+_PLAIN = (int, float, str, tuple, list, type(None))
+"""The types of values by which a program sets up a module."""
 
 
 def changed_function(old: str, new: str, line: int) -> str | None:
@@ -81,17 +86,24 @@ def _without_additions(old: ast.Module, new: ast.Module) -> ast.Module:
 def function_in(program: Callable[..., Any], namespace: Mapping[str, Any], file: str, name: str) -> Any:
     """The function ``name`` of a file: a method of one of the modules of ``program``, or a function of the file.
 
-    None if there is none, or if it is the whole ``program``.
+    None if there is none, if it is the whole ``program``, or if it is the method of several modules that are not alike.
     """
     short = name.rpartition(".")[2]
-    for owner in modules_of(program):
-        found = getattr(type(owner), short, None)
-        if _is_from(found, file, name):
-            is_whole = owner is program and short == "forward"
-            return None if is_whole else getattr(owner, short)
+    if owners := [owner for owner in modules_of(program) if _is_from(getattr(type(owner), short, None), file, name)]:
+        is_whole = owners[0] is program and short == "forward"
+        first, *others = map(_settings, owners)
+        return None if is_whole or any(other != first for other in others) else getattr(owners[0], short)
     modules = [vars(module) for module in [*sys.modules.values()] if getattr(module, "__file__", None) == file]
     found = next((known[name] for known in (namespace, *modules) if _is_from(known.get(name), file, name)), None)
     return None if found is program else found
+
+
+def _settings(module: torch.nn.Module) -> list[tuple[Any, ...]]:
+    """What may have two modules of a class do different things: the classes of their parts, and their plain values."""
+    return [
+        (type(part), [(name, repr(value)) for name, value in vars(part).items() if isinstance(value, _PLAIN)])
+        for part in module.modules()
+    ]
 
 
 def _is_from(found: Any, file: str, name: str) -> bool:

@@ -46,6 +46,7 @@ from fx_lsp.agent.proving.line_coverage import (
     recording_lines,
     replaced_parts,
 )
+from fx_lsp.agent.proving.other_kinds import with_other_kinds
 from fx_lsp.agent.proving.proof_memory import Findings, Remembered, key_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.side_effects import Effects
@@ -315,6 +316,7 @@ class _EditProof:
             raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
         search = InputSearch(dict, program.built.recipe.inputs, parts_not_run(watched, run), whole=program.built.root)
         runs, _ = run_on_inputs(self._apart(), file, function, search, None)
+        runs = self._apart()(partial(with_other_kinds, function, runs))
         effects = self._apart()(partial(side_effects, function, runs.inputs))
         before = self._broken_with({}, file, known, runs, program.built.shown)
         return replace(before, function=_Function(path, name, effects))

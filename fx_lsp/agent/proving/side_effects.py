@@ -1,14 +1,18 @@
 """What a call of a function does that only the rest of its program would notice.
 
 If a whole program is run, all of this has an effect on its output. If a function is run alone, it has none: whether it
-returns a view or a copy of an input, what it keeps in its module for later, and how many random numbers it draws.
+returns a view or a copy of an input, what it keeps in its module or its file for later, and how many random numbers it
+draws.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import random
+import sys
 from collections.abc import Callable
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -21,7 +25,7 @@ Effects = tuple[str, ...]
 
 
 class KeepsState(Exception):
-    """A function changes what its module keeps besides weights and buffers."""
+    """A function changes what its module or its file keeps, besides weights and buffers."""
 
 
 def effects_of(function: Callable[..., Any], given: Input) -> Effects:
@@ -50,22 +54,32 @@ def _memory(tensor: torch.Tensor) -> int:
 
 
 def _kept(function: Callable[..., Any]) -> list[tuple[Any, ...]]:
-    """The attributes of the modules behind ``function``, without weights and buffers, and what they contain."""
+    """What the modules behind ``function``, their classes, its file and NumPy keep, without weights and buffers."""
+    random_numbers: Any = sys.modules.get("numpy.random")  # which nothing seeds, so that two processes differ
+    modules = modules_of(function)
+    classes = dict.fromkeys(cls for module in modules for cls in type(module).__mro__)
+    names = getattr(inspect.unwrap(function), "__globals__", {})
     return [
-        (name, value, *_items(value))
-        for module in modules_of(function)
-        for name, value in vars(module).items()
-        if name not in ("_buffers", "_parameters")
+        ("numpy.random", hash(str(random_numbers and random_numbers.get_state()))),
+        *(
+            (name, value, *_items(value))
+            for holder in (*map(vars, modules), *map(vars, classes), names)
+            for name, value in holder.items()
+            if name not in ("_buffers", "_parameters")
+        ),
     ]
 
 
 def _items(value: Any) -> tuple[Any, ...]:
-    """What can change in a value: the items of a container, or how often a tensor was changed."""
+    """What can change in a value: a container's items, an object's attributes, or how often a tensor was changed."""
     if isinstance(value, torch.Tensor):
         return (value._version,)
     if isinstance(value, dict):
         return (*value.keys(), *value.values())
-    return (*value,) if isinstance(value, list | set) else ()
+    if isinstance(value, list | set):
+        return (*value,)
+    is_code = isinstance(value, type | FunctionType | ModuleType | torch.nn.Module)
+    return () if is_code else tuple(getattr(value, "__dict__", {}).values())
 
 
 def _are_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:

@@ -155,7 +155,7 @@ def side_effects(program: Program, inputs: Collection[Input]) -> tuple[Effects, 
             found.append(effects_of(program.built.root, given))
         except KeepsState:
             name = program.built.root.__qualname__
-            raise ProofEnded("untried", f"`{name}` changes what its module keeps", True) from None
+            raise ProofEnded("untried", f"`{name}` changes what its module or its file keeps", True) from None
     return tuple(found)
 
 

@@ -31,7 +31,7 @@ class Net(nn.Module):
         y = torch.rand_like(x) if len(x) else x
         return y
 
-    def viewed(self, x):
+    def viewed(self, x: torch.Tensor):
         return x[: len(x)]
 
     def counted(self, x):
@@ -80,7 +80,7 @@ COUNTED = "self.seen.append(1)\n        return x / len(x)"
         (VIEWED, "return x[: x.size(0)]", "proven", "`Net.viewed`"),
         (VIEWED, "return x[: x.size(0)].clone()", "untried", "other side effects"),
         (DRAWN, "y = torch.rand_like(x) + 0 * torch.rand_like(x)\n", "untried", "other side effects"),
-        (COUNTED, COUNTED.replace("len(x)", "x.size(0)"), "untried", "`Net.counted` changes what its module keeps"),
+        (COUNTED, COUNTED.replace("len(x)", "x.size(0)"), "untried", "`Net.counted` changes what its module"),
     ],
 )
 async def test_a_function_is_tried_alone(client: Client, old: str, new: str, verdict: str, reason: str) -> None:
@@ -93,6 +93,79 @@ async def test_what_may_be_given_lists_is_not_tried_alone(client: Client) -> Non
     text = NET.replace("def forward(self, x)", "def forward(self, x: list[torch.Tensor])")
     proof = await tried(client, HALF, HALF.replace("len(x)", "x.size(0)"), text)
     assert (proof.verdict, "takes lists" in proof.reason) == ("untried", True), proof.reason
+
+
+HIDDEN = """\
+import types
+import numpy
+import torch
+from torch import nn
+
+SEEN = []
+
+class Block(nn.Module):
+    def __init__(self, split):
+        super().__init__()
+        self.split = split
+
+    def half(self, x: torch.Tensor):
+        y = x.split(1) if self.split else x
+        return x / len(y)
+
+class Net(nn.Module):
+    calls = 0
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(False), Block(True)])
+        self.config = types.SimpleNamespace(calls=0)
+
+    def parts(self, x, y):
+        return x / len(y)
+
+    def scaled(self, x, count):
+        return x * 2 if count > 4 else x * 3
+
+    def noted(self, x):
+        SEEN.append(1)
+        return x / len(x)
+
+    def counted(self, x):
+        type(self).calls += 1
+        return x - len(x)
+
+    def configured(self, x):
+        self.config.calls += 1
+        return x + len(x)
+
+    def drawn(self, x):
+        numpy.random.rand()
+        return x * len(x)
+
+    def forward(self, x):
+        torch.linalg.inv(x.flatten()[:1].reshape(1, 1) * 0)
+        x = self.parts(x, x.split(2)) + self.scaled(x, x.size(0)) + sum(block.half(x) for block in self.blocks)
+        return self.noted(x) + self.counted(x) + self.configured(x) + self.drawn(x)
+"""
+"""A program that fails before it calls any of its functions."""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("x / len(y)\n\n    def scaled", "x / y.size(0)\n\n    def scaled", "'tuple' object has no attribute 'size'"),
+        ("x * 2 if count > 4 else x * 3", "torch.where(count > 4, x * 2, x * 3)", "given a tensor of shape"),
+        ("x / len(y)\n\nclass Net", "x / y.size(0)\n\nclass Net", "`Block.half` can't be run alone"),
+        ("SEEN.append(1)\n        return x / len(x)", "return x / x.size(0)", "its module or its file keeps"),
+        ("type(self).calls += 1\n        return x - len(x)", "return x - x.size(0)", "its module or its file keeps"),
+        ("self.config.calls += 1\n        return x + len(x)", "return x + x.size(0)", "its module or its file keeps"),
+        ("numpy.random.rand()\n        return x * len(x)", "return x * x.size(0)", "its module or its file keeps"),
+    ],
+)
+async def test_what_only_the_program_would_show_is_not_proven(client: Client, old: str, new: str, reason: str) -> None:
+    proof = await tried(client, old, new, HIDDEN)
+    assert (proof.verdict != "proven", reason in proof.reason) == (True, True), proof.reason
 
 
 WRAPPED = "import torch.fx\n" + NET.replace("class Net", 'torch.fx.wrap("len")\n\nclass Net')

@@ -1,0 +1,57 @@
+"""Arguments of other kinds than tensors, for a function that is run alone.
+
+Nobody knows what its program gives it: a list, a size or a number in the place of a tensor may suit the function before
+an edit, and not after it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.proving.run_in_child import ChildRunner
+from fx_lsp.agent.proving.trial_runs import Program, ProgramRuns
+from fx_lsp.agent.running.observation import Input, Observation, forward_of, observe
+
+_TENSOR = (torch.Tensor, "torch.Tensor", "Tensor")
+"""The annotation of a tensor, which is text if the file imports ``annotations`` from ``__future__``."""
+
+
+def with_other_kinds(program: Program, runs: ProgramRuns) -> ProgramRuns:
+    """``runs``, and those of ``program`` on like inputs of other kinds, as far as it accepts them."""
+    inputs: list[Input] = [*runs.inputs]
+    observations: list[Observation] = [*runs.observations]
+    gradients = runs.observations[0].gradients is not None
+    for given in runs.inputs:
+        for other in _of_other_kinds(program, given):
+            ChildRunner.go_on()
+            try:
+                observations.append(observe(program.built.root, other, program.state, runs.names, gradients=gradients))
+            except Exception:
+                continue
+            inputs.append(other)
+    return ProgramRuns(tuple(inputs), runs.names, tuple(observations), runs.missed)
+
+
+def _of_other_kinds(program: Program, given: Input) -> Iterator[Input]:
+    """``given`` with something else for each tensor, and for all, unless the parameter is annotated as a tensor."""
+    signature = inspect.signature(forward_of(program.built.root))
+    others = {
+        name: _others(value)
+        for name, value in given.by_parameter(program.built.root).items()
+        if isinstance(value, torch.Tensor) and signature.parameters[name].annotation not in _TENSOR
+    }
+    changes = [{name: other} for name, values in others.items() for other in values]
+    changes += [dict(zip(others, values, strict=True)) for values in zip(*others.values(), strict=True)]
+    for change in changes:
+        bound = signature.bind(*given.args, **given.kwargs)
+        bound.arguments.update(change)
+        yield Input(bound.args, bound.kwargs)
+
+
+def _others(tensor: torch.Tensor) -> list[Any]:
+    """What a program may have in the place of ``tensor``."""
+    return [(tensor, tensor), [tensor, tensor], tensor.shape, 3, 0.5, None]
