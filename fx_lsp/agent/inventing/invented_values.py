@@ -428,9 +428,14 @@ def probing_module_class(name: str, path: str) -> type[torch.nn.Module]:
 
 
 def invented_function(name: str, path: str, make: Make) -> Callable[..., Any]:
-    """A function, such as a method of an object of settings, that returns a value of its name: ``dataset.num()``."""
+    """A function, such as a method of an object of settings, that returns a value of its name: ``dataset.num()``.
+
+    What it returns for a traced value might depend on that, so it raises `Misused`.
+    """
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(value, Proxy) for value in (*args, *kwargs.values())):
+            raise Misused(path, ArgumentKind("module"))
         return make(f"{path}()", name)
 
     return function

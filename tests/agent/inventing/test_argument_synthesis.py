@@ -1064,6 +1064,15 @@ def test_a_method_of_settings_may_return_numbers_and_lists() -> None:
     assert made(module(constructor)) == "M(dataset=…)"
 
 
+def test_what_a_function_returns_for_a_traced_value_is_not_invented() -> None:
+    def constructor(self: Any, dataset: Any) -> None:
+        self.users = nn.Embedding(dataset.num("user"), 8)
+        self.num = dataset.num
+
+    with pytest.raises(CannotInvent):
+        made(module(constructor, lambda self, x: x if self.num(x) > 2 else -x))
+
+
 def test_an_error_about_what_a_method_returned_does_not_name_invented_classes() -> None:
     def constructor(self: Any, dataset: Any) -> None:
         dataset.matrix() @ "text"
