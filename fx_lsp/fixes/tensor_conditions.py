@@ -70,7 +70,17 @@ def _tensors_instead(source: Source, decision: ast.If | ast.IfExp, exact: str) -
     for value in dict.fromkeys(part for part in parts if part is not None and hasattr(part, "lineno")):
         if (tensor := _read_from(value)) is not None:
             text = source.operand(tensor)  # no gradient flows through a number, or through what compares it
-            yield source.replaced(value, text if value in in_test else f"{text}.detach(){exact}")
+            new = text + _in_comparison(decision.test, value, exact) if value in in_test else f"{text}.detach(){exact}"
+            yield source.replaced(value, new)
+
+
+def _in_comparison(test: ast.expr, value: ast.expr, exact: str) -> str:
+    """What makes a tensor compare as a number in ``value``'s place does: 0.1 as a 32-bit tensor is larger than 0.1."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare) and value in (parts := [*ast.walk(node)]):
+            has_fraction = any(isinstance(part, ast.Constant) and isinstance(part.value, float) for part in parts)
+            return ".double()" if has_fraction else exact
+    return ""
 
 
 def _is_kept(source: Source, name: ast.Name) -> bool:

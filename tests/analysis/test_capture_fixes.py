@@ -142,7 +142,7 @@ async def fixed(engine: Engine, body: str, capture: Capture) -> list[tuple[str, 
             "if x.max().item() > 0.5:\n    x = x * (0.7 / x.max().item())\nreturn x",
             "def if_true(x):\n    x = x * (0.7 / x.max().detach().double())\n    return x\n\n"
             "def if_false(x):\n    return x.clone()\n\n"
-            "x = torch.cond(x.max() > 0.5, if_true, if_false, (x,))\nreturn x",
+            "x = torch.cond(x.max().double() > 0.5, if_true, if_false, (x,))\nreturn x",
         ),
     ],
 )

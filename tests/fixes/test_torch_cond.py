@@ -117,6 +117,12 @@ def test_the_condition_is_a_tensor_instead_of_its_number(body: str, new: str) ->
     assert fixed(body) == new
 
 
+def test_the_tensor_compares_with_a_fraction_as_its_number_does() -> None:
+    new = fixed("if x.max().item() > 0.1 and n.item() > 2:\n    return x / 2\nreturn x")
+    assert new is not None
+    assert "(x.max().double() > 0.1) & (n > 2)" in new
+
+
 def test_what_a_branch_logs_gets_a_branch_of_its_own() -> None:
     body = "if x.sum() > 0:\n    print('positive')\n    x = self.a(x)\nreturn x"
     new = (
