@@ -75,6 +75,7 @@ def serve(
     ``read_at`` and ``pages`` are as for `BuiltStage`, and ``records`` are about the process so far. If the target can't
     be built, or if the process can't be kept, this returns.
     """
+    gc.enable()  # which the session has not
     limit_memory(request.limits.memory_mb)
     begin.apply()
     server = _Server(target, request, file, requests, emit)

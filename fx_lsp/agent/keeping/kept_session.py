@@ -7,6 +7,7 @@ begins at the last stage that the edits since then leave valid.
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections import deque
@@ -113,6 +114,7 @@ class KeptSession:
             file = self._session.imported()
         if file is None:
             return
+        gc.disable()  # a collection takes a tenth of a second, for which an edit would wait
         self._file: ImportedFile = file
         self._record: Record = record
         self._names = module_names(file.workspace)

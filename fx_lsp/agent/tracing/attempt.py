@@ -99,7 +99,8 @@ def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit
 
 def restrict(request: Trace) -> None:
     """Limit this process's memory as ``request`` says, and give up the rights that only importing needs."""
-    gc.freeze()  # garbage collection would copy what it only looks through, which is all that was imported
+    gc.enable()  # a kept process has none
+    gc.freeze()  # it would copy what it only looks through, which is all that was imported
     limit_memory(request.limits.memory_mb)
     confine_alone()
 

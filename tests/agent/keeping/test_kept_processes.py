@@ -404,6 +404,19 @@ async def test_what_has_to_be_built_is_traced_in_the_process_that_waits(
     assert (quick, [bench.text_at(failure) for failure in report.failures]) == (True, ["len(x + 1)"])
 
 
+@pytest.mark.parametrize("anew", [True, False])
+async def test_programs_have_their_garbage_collected(bench: Bench, anew: bool) -> None:
+    bench.texts[bench.parts] = PARTS.replace("sum(range(10))", "len(gc.garbage) if gc.isenabled() else 7").replace(
+        "import torch", "import gc, torch"
+    )
+    if anew:
+        await bench.trace(anew=True)
+    else:
+        await bench.client.trace(bench.model, "Net()", overlays=dict(bench.texts), purpose="edit")
+    quick, report = await bench.quick(bench.model, "/ len(x)", "+ __import__('gc').isenabled()")
+    assert (quick, re.findall(r"\+ (\w+)", report.code)) == (True, ["0", "True"])
+
+
 async def test_a_target_is_built_ahead_once_an_edit_has_been_answered(bench: Bench) -> None:
     bench.texts[bench.parts] = PARTS.replace("sum(range(10))", "time.time_ns()").replace(
         "import torch", "import time, torch"
