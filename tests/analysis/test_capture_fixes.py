@@ -27,6 +27,16 @@ from torch import nn
 
 
 class Net(nn.Module):
+    count = 0
+
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout()
+
+    def step(self, x):
+        self.count += 1
+        return x * 2
+
     def forward(self, x):
 {}
 
@@ -243,3 +253,12 @@ async def test_all_fixes_of_a_file_include_one_of_several_edits(tmp_path: Path) 
         assert new_forward(engine, together) == "y = torch.where(x.sum().long() > 0, x * 2, x - 1)\nreturn y"
     finally:
         await engine.close()
+
+
+@pytest.mark.parametrize(
+    ("turn", "reason"), [("step", "what the call adds to `count` differs"), ("drop", "random numbers are drawn")]
+)
+async def test_a_turn_that_later_calls_would_notice_is_not_made(engine: Engine, turn: str, reason: str) -> None:
+    body = f"for _ in range(4):\n    if x.sum() > 10:\n        break\n    x = self.{turn}(x)\nreturn x"
+    ((verdict, why, _),) = await fixed(engine, body, "export")
+    assert (verdict, reason in why) == ("refuted", True), why

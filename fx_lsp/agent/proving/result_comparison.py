@@ -30,12 +30,20 @@ def difference(old: Observation, new: Observation) -> str | None:
         or _difference("the content of the inputs after the call", old.inputs, new.inputs)
         or _difference("the content of the module's buffers after the call", _tree(old.buffers), _tree(new.buffers))
         or _gradients(old.gradients, new.gradients)
+        or _left_behind(old, new)
     )
 
 
+def _left_behind(old: Observation, new: Observation) -> str | None:
+    if old.random_state != new.random_state:
+        return "how many random numbers are drawn"
+    changed = sorted(dict(old.counts.items() ^ new.counts.items()))
+    return f"what the call adds to `{changed[0]}`" if changed else None
+
+
 def difference_in_graph(program: Observation, graph: Observation) -> str | None:
-    """Like `difference`, but ignoring the classes of mappings: a graph returns a ``dict`` for any mapping."""
-    old, new = (replace(seen, output=as_in_graph(seen.output)) for seen in (program, graph))
+    """Like `difference`, but a graph returns a ``dict`` for any mapping, and need not leave to later calls the same."""
+    old, new = (replace(seen, output=as_in_graph(seen.output), random_state=0, counts={}) for seen in (program, graph))
     return difference(old, new)
 
 

@@ -1,15 +1,12 @@
 """What a call of a function does that only the rest of its program would notice.
 
 If a whole program is run, all of this has an effect on its output. If a function is run alone, it has none: whether it
-returns a view or a copy of an input, what it keeps in its module or its file for later, and how many random numbers it
-draws.
+returns a view or a copy of an input, and what it keeps in its module or its file for later.
 """
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import random
 import sys
 from collections.abc import Callable
 from types import FunctionType, ModuleType
@@ -32,7 +29,6 @@ def effects_of(function: Callable[..., Any], given: Input) -> Effects:
     """The side effects of a call. Raises `KeepsState`, and what the function raises."""
     kept = _kept(function)
     output, arguments = call(function, given)
-    drawn = repr((random.getstate(), torch.get_rng_state().tolist()))
     now = _kept(function)
     if len(now) != len(kept) or not all(map(_are_same, kept, now)):
         raise KeepsState
@@ -40,7 +36,7 @@ def effects_of(function: Callable[..., Any], given: Input) -> Effects:
     tensors = tensors_of([output])
     strides = [tensor.stride() if tensor.layout is torch.strided else () for tensor in tensors]
     shared = [(tensor.requires_grad, _shared(tensor, known), _shared(tensor, tensors)) for tensor in tensors]
-    return hashlib.sha256(drawn.encode()).hexdigest(), *map(repr, strides), *map(repr, shared)
+    return *map(repr, strides), *map(repr, shared)
 
 
 def _shared(tensor: torch.Tensor, others: list[torch.Tensor]) -> list[int]:

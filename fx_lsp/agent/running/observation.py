@@ -1,7 +1,7 @@
 """What one call to a program does, as plain values that two processes can compare.
 
-Besides the result, an `Observation` holds what the call writes to its inputs and to the module's buffers, and the
-gradients that flow back through it.
+Besides the result, an `Observation` holds what the call writes to its inputs and to the module's buffers, the gradients
+that flow back through it, and what it leaves to later calls: random numbers and counts.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
+import random
 import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -56,6 +57,10 @@ class Observation:
     """The module's buffers after the call."""
     gradients: Mapping[str, torch.Tensor | None] | None
     """Gradients of the sum of all outputs, by input and weight, large ones as a `sketch`; None if not requested."""
+    random_state: int = 0
+    """A checksum of the state of the random numbers after the call."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How much the call has added to the modules' integers and to the lengths of their containers, if anything."""
 
 
 def forward_of(program: Callable[..., Any]) -> Callable[..., Any]:
@@ -103,14 +108,31 @@ def observe(
     program raises, and `NotComparable`.
     """
     leaves: dict[str, torch.Tensor] = {}
+    before = _counts(root)
     output, inputs = call(program, given, leaves if gradients else None)
+    drawn = _random_state()
     sources = leaves | {name: weight for name, weight in root.named_parameters() if name in names}
     return Observation(
         to_plain(output),
         to_plain(inputs),
         {name: compact(buffer.detach()) for name, buffer in root.named_buffers() if name in names},
         _gradients(output, sources) if gradients else None,
+        drawn,
+        {name: count - before.get(name, 0) for name, count in _counts(root).items() if count != before.get(name, 0)},
     )
+
+
+def _random_state() -> int:
+    return zlib.crc32(repr(random.getstate()).encode() + bytes(torch.get_rng_state().tolist()))
+
+
+def _counts(root: torch.nn.Module) -> dict[str, int]:
+    return {
+        f"{name}.{attribute}".removeprefix("."): value if isinstance(value, int) else len(value)
+        for name, module in root.named_modules()
+        for attribute, value in vars(module).items()
+        if isinstance(value, int | list | dict | set)
+    }
 
 
 def weight_names(root: torch.nn.Module) -> frozenset[str]:

@@ -79,7 +79,7 @@ COUNTED = "self.seen.append(1)\n        return x / len(x)"
         (HALF, f"{HALF.replace('len(x)', 'x.size(0)')}\n    seen = 1", "untried", "more than one function"),
         (VIEWED, "return x[: x.size(0)]", "proven", "`Net.viewed`"),
         (VIEWED, "return x[: x.size(0)].clone()", "untried", "other side effects"),
-        (DRAWN, "y = torch.rand_like(x) + 0 * torch.rand_like(x)\n", "untried", "other side effects"),
+        (DRAWN, "y = torch.rand_like(x) + 0 * torch.rand_like(x)\n", "refuted", "random numbers are drawn differs"),
         (COUNTED, COUNTED.replace("len(x)", "x.size(0)"), "untried", "`Net.counted` changes what its module"),
     ],
 )
