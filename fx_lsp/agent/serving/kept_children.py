@@ -9,7 +9,7 @@ from fx_lsp.agent.keeping.request_pipe import RequestWriter
 from fx_lsp.agent.messages import Cancel, Limits, Trace
 from fx_lsp.agent.processes.children import ForkedChild
 
-MOST_KEPT = 3
+MOST_KEPT = 2
 """For how many files a session is kept; those that were used last are kept."""
 
 MOST_REFUSALS = 3
