@@ -76,13 +76,15 @@ class ReadyAttempt:
         self.unfit = unfit
         self.gone = gone
         self.is_wanted = True
+        """Whether it is still to be made to its end, by this process."""
         self.was_sent = False
         """Whether the process knows of it: a dead process gets no request, and a small pipe holds no large one."""
 
     def end(self) -> None:
         """Give up the attempt; what it has not emitted yet is never heard, and its end isn't either."""
-        self.is_wanted = False
-        self.process.kill()
+        if self.is_wanted:  # otherwise, the process has ended, or waits for another attempt
+            self.is_wanted = False
+            self.process.kill()
 
 
 class _Process:
@@ -109,7 +111,7 @@ class ReadyProcesses:
         self._pages: PagesTouched = ()
         """The pages that an attempt touches."""
         self._attempts: set[ReadyAttempt] = set()
-        """Those that are being made, and are wanted."""
+        """Those whose processes make them, or are about to end."""
 
     @property
     def is_one_waiting(self) -> bool:
@@ -164,6 +166,7 @@ class ReadyProcesses:
 
     def _take_back(self, process: _Process) -> None:
         assert process.attempt is not None
+        process.attempt.is_wanted = False
         self._attempts.discard(process.attempt)
         process.attempt = None
         process.child.park()
@@ -179,9 +182,10 @@ class ReadyProcesses:
         if (attempt := process.attempt) is None:
             return
         self._attempts.discard(attempt)
-        if attempt.is_wanted and attempt.was_sent:
+        was_wanted, attempt.is_wanted = attempt.is_wanted, False
+        if was_wanted and attempt.was_sent:
             attempt.gone(child)
-        elif attempt.is_wanted:
+        elif was_wanted:
             attempt.unfit()
         if not any(other.is_wanted for other in self._attempts):
             self.prepare()
