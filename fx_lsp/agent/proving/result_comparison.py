@@ -7,7 +7,7 @@ memory their arguments are. If two calls differ only that much, the second is re
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,9 @@ GRADIENT_TOLERANCE = 1e-4
 
 LARGEST_ROUNDING = 1e-4
 """How much calls may differ that round differently, relative to the largest element of each tensor."""
+
+Compare = Callable[[Observation, Observation], "str | None"]
+"""Says what differs between two calls, if anything does."""
 
 
 def difference(old: Observation, new: Observation) -> str | None:
@@ -47,10 +50,22 @@ def difference_in_graph(program: Observation, graph: Observation) -> str | None:
     return difference(old, new)
 
 
-def differs_by_rounding(old: Observation, new: Observation, repeated: Iterable[Observation]) -> bool:
-    """Whether ``old`` and ``new`` are close, and ``new`` differs from one of the calls that ``repeated`` it."""
+def unlike_gradients(old: Observation, new: Observation) -> list[str]:
+    """What gets a gradient in only one of the calls: one of zeros, but an optimizer leaves alone what gets none."""
+    if old.gradients is None or new.gradients is None:
+        return []
+    names = dict.fromkeys([*old.gradients, *new.gradients])
+    return [name for name in names if (old.gradients.get(name) is None) != (new.gradients.get(name) is None)]
+
+
+def differs_by_rounding(old: Observation, new: Observation, repeated: Iterable[Observation], compare: Compare) -> bool:
+    """Whether ``old`` and ``new`` are close, and ``new`` differs from one of the calls that ``repeated`` it.
+
+    ``compare`` says whether anything else differs, such as the gradients.
+    """
     distances = _distances(old, new)
-    if not distances or max(distances) > LARGEST_ROUNDING or _gradients(old.gradients, new.gradients):
+    rest = replace(new, output=old.output, inputs=old.inputs, buffers=old.buffers)
+    if not distances or max(distances) > LARGEST_ROUNDING or compare(old, rest):
         return False
     return any(max(_distances(new, other), default=0.0) > 0 for other in repeated)
 

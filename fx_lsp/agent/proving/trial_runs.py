@@ -22,7 +22,13 @@ from fx_lsp.agent.messages import Snippet, Target, Verdict
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.proving.edited_function import function_in
 from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
-from fx_lsp.agent.proving.result_comparison import difference, difference_in_graph, differs_by_rounding
+from fx_lsp.agent.proving.result_comparison import (
+    Compare,
+    difference,
+    difference_in_graph,
+    differs_by_rounding,
+    unlike_gradients,
+)
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.side_effects import Effects, KeepsState, effects_of
 from fx_lsp.agent.running.example_inputs import example_input
@@ -212,8 +218,20 @@ def _runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: F
 
 
 def check_program(program: Program, runs: ProgramRuns) -> None:
-    """Raises `ProofEnded` unless the program does what ``runs`` has recorded."""
-    check_outputs(program.built.root, "the edited code", program.state, runs, difference)
+    """Raises `ProofEnded` unless the program does what ``runs`` has recorded.
+
+    If it is trained, the same weights have to get gradients.
+    """
+    unlike: list[str] = []
+
+    def compare(old: Observation, new: Observation) -> str | None:
+        unlike.extend(unlike_gradients(old, new))
+        return difference(old, new)
+
+    check_outputs(program.built.root, "the edited code", program.state, runs, compare)
+    if unlike and program.state.training:
+        why = f"whether `{unlike[0]}` gets a gradient of zeros, or none, differs in the edited code"
+        raise ProofEnded("untried", why)
 
 
 def check_graph(program: Program, runs: ProgramRuns) -> None:
@@ -437,7 +455,7 @@ def check_outputs(
     what: str,
     state: torch.nn.Module,
     runs: ProgramRuns,
-    compare: Callable[[Observation, Observation], str | None],
+    compare: Compare,
 ) -> None:
     """Raises `ProofEnded` if ``program``, which reasons call ``what``, does not do what ``runs`` has recorded.
 
@@ -447,7 +465,7 @@ def check_outputs(
         observed = partial(_observed_once, program, what, state, runs.names, given)
         seen = observed(gradients=expected.gradients is not None)
         differs = compare(expected, seen)
-        if differs and not differs_by_rounding(expected, seen, _repeated(observed)):
+        if differs and not differs_by_rounding(expected, seen, _repeated(observed), compare):
             raise ProofEnded("refuted", f"given {given}, {differs} differs in {what}")
 
 

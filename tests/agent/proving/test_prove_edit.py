@@ -248,6 +248,8 @@ async def test_a_function_that_rounds_differently_from_call_to_call(client: Clie
         return torch.bmm(x[:, -1:], steps)
         """
     )
-    for check, verdict in (("torch._assert(x.shape[1] > 1, '')", "proven"), ("x = x * 1.01", "refuted")):
+    draws = "torch._assert(x.shape[1] > 1, ''); torch.rand(1)"
+    checks = {"torch._assert(x.shape[1] > 1, '')": "proven", "x = x * 1.01": "refuted", draws: "refuted"}
+    for check, verdict in checks.items():
         proof = await prove(client, Edit(text, "assert x.shape[1] > 1", check))
         assert proof.verdict == verdict, proof.reason
