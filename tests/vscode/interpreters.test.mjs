@@ -1,6 +1,6 @@
 // Which Python traces: one that is chosen while the window is open, and another one in each folder of a workspace.
 import assert from "node:assert/strict";
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { emptyEnvironment, likeTorchPython } from "./environments.mjs";
@@ -61,11 +61,7 @@ suite("folders", { interpreter: [] }, (editor) => {
       cpSync(join(editor.workspace, "rectify.py"), join(folder, `rectify_${index}.py`));
       return likeTorchPython(join(folder, ".venv"));
     });
-    const workspace = join(editor.workspace, "../both.code-workspace");
-    writeFileSync(workspace, JSON.stringify({ folders: names.map((path) => ({ path })) }));
-
-    await editor.open(join(folders[0], "rectify_0.py"), { workspace });
-    await editor.page.locator(".explorer-folders-view", { hasText: /one.*two/s }).waitFor();
+    await editor.openFolders(folders, "rectify_0.py");
     await editor.underlined([BRANCH]);
     await editor.openFile(join(folders[1], "rectify_1.py"));
     await editor.underlined([BRANCH]);

@@ -63,6 +63,20 @@ export class Workbench {
     await this.page.locator(`${EDITOR} .view-line`).first().waitFor();
   }
 
+  /**
+   * Opens a workspace of these folders, and in it `file` of the first one. On a busy machine VS Code shows a workspace without
+   * folders, because it asked for the workspace's file before it could read any; once the file has changed, it reads it again.
+   */
+  async openFolders(folders, file) {
+    const workspace = join(dirname(folders[0]), "several.code-workspace");
+    const write = () => writeFileSync(workspace, JSON.stringify({ folders: folders.map((path) => ({ path })) }));
+    const names = new RegExp(folders.map((path) => basename(path)).join(".*"), "s");
+    write();
+    await this.open(join(folders[0], file), { workspace });
+    const shown = this.page.locator(".explorer-folders-view", { hasText: names });
+    await until("the folders", async () => (await comes(shown)) || write());
+  }
+
   /** Loads the window, with names and values that VS Code takes from an address. */
   async goto(payload, shown = { folder: this.workspace }) {
     const url = new URL(this.address);
