@@ -37,7 +37,7 @@ KINDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             "it raises an error, possibly because of the arguments that fx-lsp invented",
             _SHOW,
         ),
-        (r"module that fx-lsp invented", "what it does depends on a module that fx-lsp invented", _SHOW),
+        (r"(module|value) that fx-lsp invented", "what it does depends on a module that fx-lsp invented", _SHOW),
         (
             r"^it leaves part of its work to subclasses",
             "it leaves part of its work to subclasses",
@@ -53,6 +53,7 @@ KINDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             "it depends on the machine or the command line",
             _SHOW,
         ),
+        (r"^its definition raises", "its definition raises an error when the file is imported", _INSTALL),
         (r"does not define `", "an example in a text does not show how to build it", _SHOW),
         (
             r"memory",

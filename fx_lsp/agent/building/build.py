@@ -18,6 +18,7 @@ import fxcore
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.program_setup import set_up
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.importing.tried_imports import tried_import
 from fx_lsp.agent.inventing.argument_synthesis import invent_arguments
 from fx_lsp.agent.inventing.invented_values import InventedModule
 from fx_lsp.agent.inventing.written_settings import written_settings
@@ -114,6 +115,8 @@ def inherits_forward(heir: Any, cls: Any) -> bool:
 def _with_set_up(make: Callable[[], Built]) -> Built:
     """Return what ``make`` builds, providing a process group or globals that the program sets up before it needs them.
 
+    Globals that it tried to import in vain get stand-ins.
+
     Nothing is provided before ``make`` fails for lack of it, so that a program that checks whether it is there gets the
     true answer.
     """
@@ -131,7 +134,8 @@ def _provided(error: Exception) -> bool:
     """Whether what the program lacked could be provided."""
     try:
         if not lacks_process_group(error):
-            return set_up(error)
+            tried = tried_import(error)
+            return tried.provide() if tried else set_up(error)
         make_process_group()
     except Exception:
         return False

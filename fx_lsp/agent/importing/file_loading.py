@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import importlib.machinery
 import importlib.util
 import io
@@ -119,7 +120,7 @@ class FileLoader:
         if self._provides_import(error):
             add_as_modules()
             return True
-        return self._skips_what_fails(error)
+        return (bool(self._stand_ins.missing) and _imports_submodule(error)) or self._skips_what_fails(error)
 
     def _skips_what_fails(self, error: BaseException) -> bool:
         """From now on, skip what fails in the module of the workspace that raised ``error``.
@@ -246,6 +247,21 @@ class FileLoader:
                 if above in self._bare and above in sys.modules:
                     vars(sys.modules[above]).pop(last, None)  # or `from above import last` would find it
         forget_unfinished_wraps()
+
+
+def _imports_submodule(error: BaseException) -> bool:
+    """Import the submodule that the program read without importing it, if that is why it raised ``error``.
+
+    One of the packages that are missing would have imported it. Returns whether there is such a submodule.
+    """
+    for cause in causes(error):
+        if isinstance(cause, AttributeError) and isinstance(cause.obj, ModuleType) and cause.name:
+            name = f"{cause.obj.__name__}.{cause.name}"
+            with contextlib.suppress(Exception):
+                if name not in sys.modules and importlib.util.find_spec(name) is not None:
+                    importlib.import_module(name)
+                    return True
+    return False
 
 
 def _spec_of(package: str) -> importlib.machinery.ModuleSpec | None:

@@ -10,7 +10,6 @@ the program, so the use is recorded (`missing_uses.py`).
 from __future__ import annotations
 
 import functools
-import itertools
 import linecache
 import re
 import sys
@@ -23,6 +22,7 @@ import torch
 from fx_lsp.agent.importing.unknown_name import UnknownName
 from fx_lsp.agent.importing.unpacked_targets import targets_of
 from fx_lsp.agent.inventing.argument_kinds import is_settings_class
+from fx_lsp.agent.inventing.frame_code import is_about_to_call
 from fx_lsp.agent.missing.hyperparameters import IS_LIGHTNING, Hyperparameters
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
 from fx_lsp.agent.missing.missing_uses import is_importing, note_call, note_decorated, note_use, note_wrapping
@@ -70,7 +70,7 @@ class StandIn:
             return StandIn(f"{self._name}.{name}")
         if REGISTERS.search(name) or (name in ("get", "build") and _registry_of(self)):
             return _RegistryMethod(f"{self._name}.{name}"[:200], _registry_of(self))
-        if _is_about_to_call(sys._getframe(1)) and not self._has_own_attributes():
+        if is_about_to_call(sys._getframe(1)) and not self._has_own_attributes():
             return _Method(f"{self._name}.{name}"[:200])
         return self._another(f".{name}")
 
@@ -309,18 +309,6 @@ def _construction(
     return construction(cfg, _registry_of(registry), default_args) if is_known else None
 
 
-def _is_about_to_call(frame: FrameType) -> bool:
-    """Whether an opening parenthesis follows the attribute that ``frame`` is looking up; False if that is not known."""
-    positions = getattr(frame.f_code, "co_positions", None)
-    if positions is None:  # before Python 3.11
-        return False
-    places = itertools.islice(positions(), frame.f_lasti // 2, None)
-    _, line, _, column = next(places, (None, None, None, None))
-    if line is None or column is None:
-        return False
-    return linecache.getline(frame.f_code.co_filename, line).encode()[column:].startswith(b"(")
-
-
 def _traced(values: Iterable[object]) -> Iterator[Proxy]:
     """The traced values among ``values``, or in a list or tuple among them."""
     for value in values:
@@ -396,7 +384,7 @@ class StandInBase:
         reader = sys._getframe(1)
         is_of_torch = reader.f_globals.get("__name__") == torch.nn.Module.__module__  # it asks before it adds something
         if not (name.startswith("__") and name.endswith("__")) and not is_of_torch:
-            if _is_about_to_call(reader):
+            if is_about_to_call(reader):
                 return _Method(f"{self._name}.{name}")
             note_use(f"{self._name}.{name}")
         raise AttributeError(f"{self._name} is missing, and so is its {name}")

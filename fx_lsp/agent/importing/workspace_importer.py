@@ -26,7 +26,7 @@ from fx_lsp.agent.messages import NOTEBOOK, Failure, Span, Step, Trace
 _PACKAGES = re.compile(r"^\s*(?:from|import)\s+(\w+)\.\w", re.MULTILINE)
 """The names of packages of which a file imports a part."""
 
-RELATIVE_IMPORT = re.compile(r"^\s*from\s+\.", re.MULTILINE)
+RELATIVE_IMPORT = re.compile(r"^\s*from\s+(\.+)", re.MULTILINE)
 
 
 def lines_of(text: str) -> list[str]:
@@ -205,7 +205,8 @@ class Workspace:
 
         For a file in a package, that is the folder that contains the outermost package, never the file's own folder,
         where a ``types.py`` would hide the standard library's. A file outside any package is a script, unless it has
-        relative imports, which work only if the file is part of a namespace package.
+        relative imports, which work only if the file is part of a namespace package. The same goes for the outermost
+        package if relative imports lead out of it.
         """
         path = Path(self.file)
         folder = path.parent
@@ -214,12 +215,20 @@ class Workspace:
             while self._exists(folder / "__init__.py"):
                 names.insert(0, folder.name)
                 folder = folder.parent
+            while self._reaches_above(names) and folder not in self._roots and folder.name.isidentifier():
+                names.insert(0, folder.name)
+                folder = folder.parent
         elif (root := self._nearest_root(folder)) and RELATIVE_IMPORT.search(self._source()):
             names = [*folder.relative_to(root).parts, *names]
             folder = root
         if len(names) == 1 and names[0] in self._builtin:  # e.g. a script called random.py
             names[0] += "_"
         return ".".join(names), str(folder)
+
+    def _reaches_above(self, names: Sequence[str]) -> bool:
+        """Whether the file, as the module with these names, has a relative import that leads out of all packages."""
+        packages = len(names) - (Path(self.file).name != "__init__.py")
+        return any(len(dots) > packages for dots in RELATIVE_IMPORT.findall(self._source()))
 
     def _source(self) -> str:
         text = self.text(self.file)

@@ -50,6 +50,14 @@ def sequence_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
             yield from _evaluated(part, names)
 
 
+def names_used(frame: FrameType, line: int) -> list[str]:
+    """The variables that the statement at ``line`` of ``frame`` reads."""
+    tree = tree_of(frame.f_code)
+    statement = None if tree is None else statement_at(tree, line)
+    parts = [part for header in (_header(statement) if statement else []) for part in ast.walk(header)]
+    return [part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)]
+
+
 def names_called(frame: FrameType, line: int) -> list[str]:
     """What the statement at ``line`` of ``frame`` calls, as text: ``["torch.zeros", "len"]``."""
     tree = tree_of(frame.f_code)

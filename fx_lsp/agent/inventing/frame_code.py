@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import linecache
 import sys
 import textwrap
@@ -47,6 +48,21 @@ def _parsed(code: CodeType) -> ast.Module | None:
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
         return None
     return ast.increment_lineno(tree, first - 1)
+
+
+def is_about_to_call(frame: FrameType) -> bool:
+    """Whether an opening parenthesis follows the attribute or item that ``frame`` is looking up.
+
+    False if that is not known.
+    """
+    positions = getattr(frame.f_code, "co_positions", None)
+    if positions is None:  # before Python 3.11
+        return False
+    places = itertools.islice(positions(), frame.f_lasti // 2, None)
+    _, line, _, column = next(places, (None, None, None, None))
+    if line is None or column is None:
+        return False
+    return linecache.getline(frame.f_code.co_filename, line).encode()[column:].startswith(b"(")
 
 
 def is_at(node: ast.stmt, line: int) -> bool:

@@ -12,6 +12,7 @@ from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
 from fx_lsp.agent.inventing.argument_kinds import WIDTH, ArgumentKind, items_of, number_for
+from fx_lsp.agent.inventing.frame_code import is_about_to_call
 from fxcore.proxy import Proxy
 
 T = TypeVar("T")
@@ -92,9 +93,21 @@ class Probe:
         raise Misused(self.path, ArgumentKind("settings") if isinstance(key, str) else _list(self.path))
 
     def _indexed_by(self, key: Any) -> None:
-        """Raise `Misused` if the key is a traced value: of all that the program may have there, tensors accept one."""
-        if any(isinstance(one, Proxy) for one in (key if isinstance(key, tuple) else (key,))):
+        """Raise `Misused` if only a tensor accepts the key: one that is traced, or that has a slice for each dimension.
+
+        What is called once a traced key has selected it is a module of a list, which fails as any list does.
+        """
+        keys = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(one, Proxy) for one in keys):
+            if is_about_to_call(sys._getframe(2)):
+                self._is_list_of_modules()
             raise Misused(self.path, ArgumentKind("tensor", (WIDTH, WIDTH)))
+        if isinstance(key, tuple) and any(isinstance(one, slice | type(...)) for one in key):
+            raise Misused(self.path, ArgumentKind("tensor", (WIDTH,) * max(sum(one is not None for one in key), 2)))
+
+    def _is_list_of_modules(self) -> None:
+        """Raise `Misused`, since this is no list of modules."""
+        raise Misused(self.path, _list(self.path))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self[key]
@@ -248,6 +261,10 @@ class InventedList(Probe, list[Any]):
         if isinstance(key, int) and not -len(self) <= key < len(self):
             raise Misused(self.path, ArgumentKind("list", key + 1 if key >= 0 else -key))
         return list.__getitem__(self, key)
+
+    def _is_list_of_modules(self) -> None:
+        """Raise `Misused`, since the items are no modules yet."""
+        raise Misused(f"{self.path}[0]", ArgumentKind("module"))
 
     def __iter__(self) -> Iterator[Any]:
         self.last_iterated[:] = [self.path]
@@ -473,4 +490,9 @@ def probe(kind: type[T], value: Any, path: str, *, certain: bool = True) -> T:
 
 
 def _list(path: str) -> ArgumentKind:
-    return ArgumentKind("list", items_of(path.rpartition(".")[2].partition("[")[0]))
+    return ArgumentKind("list", items_of(_last_name(path)))
+
+
+def _last_name(path: str) -> str:
+    """The last name in a path: ``depths`` for ``config.depths[0]``."""
+    return path.rpartition(".")[2].partition("[")[0]

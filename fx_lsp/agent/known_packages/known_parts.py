@@ -20,6 +20,10 @@ from fx_lsp.agent.known_packages import (
     hydra_instantiation,
     ml_configurations,
     omegaconf_configurations,
+    openmmlab_modules,
+    renamed_arguments,
+    repeated_values,
+    transparent_decorators,
     type_checks,
 )
 from fxcore.proxy import Proxy
@@ -70,16 +74,36 @@ _KNOWN: dict[tuple[str, str], Any] = {
     ("hydra", "get_static_method"): hydra_instantiation.get_object,
     ("hydra", "instantiate"): hydra_instantiation.instantiate,
     ("ml_collections", "ConfigDict"): ml_configurations.ConfigDict,
+    ("mmcv", "BaseModule"): openmmlab_modules.BaseModule,
     ("mmcv", "ConfigDict"): addict_dictionaries.ConfigDict,
+    ("mmcv", "ModuleDict"): openmmlab_modules.ModuleDict,
+    ("mmcv", "ModuleList"): openmmlab_modules.ModuleList,
+    ("mmcv", "Sequential"): openmmlab_modules.Sequential,
+    ("mmcv", "deprecated_api_warning"): renamed_arguments.deprecated_api_warning,
     ("mmcv", "is_list_of"): type_checks.is_list_of,
     ("mmcv", "is_seq_of"): type_checks.is_seq_of,
     ("mmcv", "is_str"): type_checks.is_str,
     ("mmcv", "is_tuple_of"): type_checks.is_tuple_of,
+    ("mmcv", "to_1tuple"): repeated_values.to_1tuple,
+    ("mmcv", "to_2tuple"): repeated_values.to_2tuple,
+    ("mmcv", "to_3tuple"): repeated_values.to_3tuple,
+    ("mmcv", "to_4tuple"): repeated_values.to_4tuple,
+    ("mmcv", "to_ntuple"): repeated_values.to_ntuple,
+    ("mmengine", "BaseModule"): openmmlab_modules.BaseModule,
     ("mmengine", "ConfigDict"): addict_dictionaries.ConvertingConfigDict,
+    ("mmengine", "ModuleDict"): openmmlab_modules.ModuleDict,
+    ("mmengine", "ModuleList"): openmmlab_modules.ModuleList,
+    ("mmengine", "Sequential"): openmmlab_modules.Sequential,
+    ("mmengine", "deprecated_api_warning"): renamed_arguments.deprecated_api_warning,
     ("mmengine", "is_list_of"): type_checks.is_list_of,
     ("mmengine", "is_seq_of"): type_checks.is_seq_of,
     ("mmengine", "is_str"): type_checks.is_str,
     ("mmengine", "is_tuple_of"): type_checks.is_tuple_of,
+    ("mmengine", "to_1tuple"): repeated_values.to_1tuple,
+    ("mmengine", "to_2tuple"): repeated_values.to_2tuple,
+    ("mmengine", "to_3tuple"): repeated_values.to_3tuple,
+    ("mmengine", "to_4tuple"): repeated_values.to_4tuple,
+    ("mmengine", "to_ntuple"): repeated_values.to_ntuple,
     ("munch", "DefaultMunch"): attribute_dictionaries.DefaultMunch,
     ("munch", "Munch"): attribute_dictionaries.Munch,
     ("munch", "munchify"): attribute_dictionaries.munchify,
@@ -90,6 +114,16 @@ _KNOWN: dict[tuple[str, str], Any] = {
 }
 """By the top-level package and the name of the class or function; some packages have it in several modules."""
 
+_TRANSPARENT: dict[tuple[str, str], Callable[..., Any]] = {
+    ("overrides", "overrides"): transparent_decorators.itself,
+    ("transformers", "add_code_sample_docstrings"): transparent_decorators.documenting,
+    ("transformers", "add_end_docstrings"): transparent_decorators.documenting,
+    ("transformers", "add_start_docstrings"): transparent_decorators.documenting,
+    ("transformers", "add_start_docstrings_to_model_forward"): transparent_decorators.documenting,
+    ("transformers", "replace_return_docstrings"): transparent_decorators.documenting,
+}
+"""Decorators by package and name, which do the same whatever they are given, stand-ins too."""
+
 SUBMODULES = frozenset(
     {"attr.converters", "attrs.converters", "gym.spaces", "gymnasium.spaces", "hydra.utils"}
     | {"ml_collections.config_dict", "mmcv.utils", "mmengine.config", "mmengine.utils"}
@@ -99,7 +133,10 @@ SUBMODULES = frozenset(
 
 def known_in(module: str, name: str) -> Any | None:
     """What stands for ``name`` of a missing module, if it is known what that does; otherwise None."""
-    found = _KNOWN.get((module.partition(".")[0], name))
+    key = module.partition(".")[0], name
+    if decorator := _TRANSPARENT.get(key):
+        return KnownDecorator(f"{module}.{name}", decorator)
+    found = _KNOWN.get(key)
     if found is None or (isinstance(found, type) and issubclass(found, BaseException)):
         return found
     kind = KnownClass if isinstance(found, type) else KnownFunction
@@ -161,6 +198,14 @@ class KnownFunction(StandIn):
         is_known = not any(map(_is_open, (*args, *kwargs.values())))
         result = self._function(*args, **kwargs) if is_known else NotImplemented
         return super().__call__(*args, **kwargs) if result is NotImplemented else result
+
+
+class KnownDecorator(KnownFunction):
+    """Stands for a decorator that changes nothing, whatever it is given."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What it decorates, or a decorator that returns that."""
+        return self._function(*args, **kwargs)
 
 
 def _is_open(value: object) -> bool:

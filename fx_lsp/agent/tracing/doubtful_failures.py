@@ -23,6 +23,7 @@ from fx_lsp.agent.importing.stand_ins import (
     missing_parts,
     star_imported,
 )
+from fx_lsp.agent.importing.tried_imports import tried_import
 from fx_lsp.agent.inventing.frame_code import conjuncts, is_at, names_in, tree_of, value_of
 from fx_lsp.agent.inventing.invented_values import InventedModule, NamedInventedModule
 from fx_lsp.agent.messages import Intent
@@ -38,6 +39,7 @@ from fx_lsp.agent.missing.missing_weights import NoWeights, weights_are_missing
 from fx_lsp.agent.traceback_steps import Belongs, causes
 from fx_lsp.agent.tracing.lacking_setup import OF_SUBCLASSES, lacking_setup
 from fxcore.failures import FailureKind, TraceFailure
+from fxcore.graph import Graph
 from fxcore.node import Node
 from fxcore.proxy import Proxy
 
@@ -65,9 +67,16 @@ def missing_dependency(
     if name is None and star_imported and any(type(cause) is NameError for cause in causes(error)):
         name = next(iter(star_imported))  # which may define the name
     name = name or _handled(error, (*_VALUES, MissingModule, StandInBase) if building else _VALUES)
+    if name is None and (tried := tried_import(error)):
+        name = tried.source
     if name is None and any(is_about_stand_in(str(cause)) for cause in causes(error, stated=True)):
         return MISSING_VALUE
-    return None if name is None else f"it depends on `{name}`, which is missing"
+    return None if name is None else is_missing(name)
+
+
+def is_missing(name: str) -> str:
+    """The reason for giving no verdict on what depends on ``name``."""
+    return f"it depends on `{name}`, which is missing"
 
 
 def undecided_call() -> str | None:
@@ -76,9 +85,19 @@ def undecided_call() -> str | None:
     It may also call a function of its own that has a missing decorator.
     """
     if names := decorators():
-        return f"it depends on `{names[0]}`, which is missing"
+        return is_missing(names[0])
     functions, _ = called_stand_ins()
     return f"it calls `{functions[0]}`, which is missing" if functions else None
+
+
+def calls_invented_item(graph: Graph) -> bool:
+    """Whether a program whose arguments fx-lsp invented calls an item of one of its tensors, which no tensor allows.
+
+    Whatever the program really gets there is no tensor, and may not accept the index.
+    """
+    called = [node.args[0] for node in graph.nodes if node.op == "call_method" and node.target == "__call__"]
+    items = [node for node in called if isinstance(node, Node) and node.target == "__getitem__"]
+    return any(isinstance(owner := node.args[0], Node) and owner.op == "get_attr" for node in items)
 
 
 def condition_of(root: object) -> str:

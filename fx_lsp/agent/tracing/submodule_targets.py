@@ -125,16 +125,18 @@ class _HostTrace:
         self._tracer = _HostTracer(host.tracer)
         self._failure: Failure | None = None
         self._condition = condition_of(host.root)
+        error: Exception | None = None
         seed()
         forget_uses()
         try:
             self._tracer.trace(host.root, host.concrete_args)
         except TraceFailure as failure:
+            error = failure
             self._failure = to_failure(failure)
         except Exception:  # not a failure of tracing
             self._tracer.passed.clear()
         may_differ = any((*called_stand_ins(), decorators(), context_managers()))
-        if may_differ or missing_dependency():  # the real host may behave differently
+        if may_differ or missing_dependency(error=error):  # the real host may behave differently
             self._tracer.passed.clear()
             self._failure = None
 

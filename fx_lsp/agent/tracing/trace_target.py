@@ -19,6 +19,7 @@ from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.stand_ins import StandIn
+from fx_lsp.agent.importing.tried_imports import lacking_base
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent
 from fx_lsp.agent.messages import STATIC_FORWARD, Costs, Details, Failure, Intent, Outcome, Report, Target
@@ -29,13 +30,23 @@ from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
 from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.traceback_steps import causes, chain_of_error, chain_of_frames, describe, is_user_code, to_failure
-from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency, reason_for_doubt, undecided_call
+from fx_lsp.agent.tracing.doubtful_failures import (
+    calls_invented_item,
+    condition_of,
+    is_missing,
+    missing_dependency,
+    reason_for_doubt,
+    undecided_call,
+)
 from fx_lsp.agent.tracing.further_failures import Explored, Recorded, recorded_until
 from fx_lsp.agent.tracing.graph_details import details_of, details_of_failing, inputs_for, only_input, parameter_count
 from fx_lsp.agent.tracing.lacking_setup import lacking_setup
 from fxcore.failures import FailureKind, TraceFailure
 from fxcore.graph import Graph
 from fxcore.notices.watch import noticing
+
+UNDEFINED = "its definition raises an error when the file is imported, possibly because something is missing"
+"""The reason for giving no verdict on a class that a stand-in replaces."""
 
 LONGEST_CODE = 200_000
 """The maximum number of characters of generated code in a report; a reader wants far fewer."""
@@ -128,17 +139,22 @@ class TargetRun:
         if isinstance(built.root, FailedTrace):
             return self.report("skipped")
         if isinstance(built.root, StandIn | MissingModule) and self._target.intent != "explicit":
+            if self._target.key.startswith("class:"):
+                return self.report("unchecked", reason=UNDEFINED)
             return self.report("skipped")  # nothing of it is the program's own; it may be no module either
         if reason := missing_dependency(built.root):
             return self.report("unchecked", reason=reason)
         if not is_traceable(built.root):
-            return self.report("skipped")
+            lacking = lacking_base(type(built.root))
+            return self.report("unchecked", reason=is_missing(lacking.source)) if lacking else self.report("skipped")
         begin_trace()
         try:
             report, reason = self._traced(built), missing_dependency() or undecided_call()
         except BaseException as error:
             if (reason := missing_dependency(error=error)) is None:
                 return self._by_default(built, on_meta) or self._failed(error, built, on_meta)
+        if reason is None and built.recipe.made_up and self._graph is not None and calls_invented_item(self._graph):
+            reason = "it calls an item of a value that fx-lsp invented"
         if reason is not None:
             return self.report("unchecked", reason=reason)
         condition = condition_of(built.root)

@@ -110,6 +110,14 @@ async def test_relative_imports_without_an_init_file(client: Client) -> None:
     assert (await client.trace(file, "model")).only.outcome == "traced"
 
 
+async def test_relative_imports_that_lead_out_of_a_package(client: Client) -> None:
+    client.write("ops/functions/__init__.py", "def f(x):\n    return x.cos()\n")
+    client.write("ops/modules/__init__.py", "from .nets import model\n")
+    text = "from ..functions import f\n\ndef model(x):\n    return f(x)\n"
+    file = client.write("ops/modules/nets.py", text)
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+
+
 async def test_imports_from_the_workspace_root_and_its_src(client: Client) -> None:
     client.write("zoo/ops.py", "def f(x):\n    return x.cos()\n")
     client.write("src/lib/__init__.py", "def g(x):\n    return x.sin()\n")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 from fx_lsp.agent.importing.stand_in_modules import StandInModule
 from fx_lsp.agent.importing.stand_ins import StandIn
@@ -169,3 +170,38 @@ def test_questions_about_types() -> None:
         assert of(package, "is_seq_of")((1, 2), int, None) is True
         assert of(package, "is_str")("x") is True
     assert isinstance(of("mmcv", "is_tuple_of")((1, StandIn("x")), int), StandIn)
+
+
+def test_tuples_of_sizes() -> None:
+    twice = of("mmcv.utils", "to_2tuple")
+    assert (twice(7), twice([7, 8]), of("mmengine.utils", "to_ntuple")(3)(1)) == ((7, 7), [7, 8], (1, 1, 1))
+
+
+def test_the_base_classes_of_modules_are_those_of_torch() -> None:
+    forget_uses()
+
+    class Stack(of("mmcv.runner", "Sequential")):  # type: ignore[misc]
+        pass
+
+    stack = Stack(torch.nn.ReLU(), torch.nn.Linear(2, 3), init_cfg={"type": "Normal"})
+    listed = of("mmengine.model", "ModuleList")([stack])
+    listed.init_weights()
+    assert (stack(torch.ones(1, 2)).shape, stack.init_cfg["type"], listed.is_init) == ((1, 3), "Normal", True)
+    assert used_stand_in() is None
+
+
+def test_a_decorator_that_renames_arguments() -> None:
+    @of("mmcv.utils", "deprecated_api_warning")({"dropout": "drop"}, cls_name="Net")
+    def built(width: int, drop: float = 0.0) -> tuple[int, float]:
+        return width, drop
+
+    assert (built(3, dropout=0.5), built(width=3)) == ((3, 0.5), (3, 0.0))
+
+
+def test_a_decorator_that_documents_changes_nothing() -> None:
+    def forward(x: Any) -> Any:
+        return x
+
+    documents = of("transformers.utils", "replace_return_docstrings")
+    assert documents(output_type=StandIn("transformers.modeling_outputs.Output"))(forward) is forward
+    assert of("overrides", "overrides")(forward) is forward

@@ -1,0 +1,91 @@
+"""What is said of classes that use a name for which a program has nothing, since the import failed that it tries."""
+
+from __future__ import annotations
+
+import pytest
+
+from fx_lsp.agent.messages import Report
+from fx_lsp.targets import find_targets
+from tests.agent.client import Client
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+BUILDS = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = FusedNorm(3)
+
+    def forward(self, x):
+        return self.norm(x)
+"""
+
+CALLS = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return fused(self.layer(x))
+"""
+
+INHERITS = """
+class Part(Base):
+    def __init__(self, width):
+        super().__init__(width)
+
+    def forward(self, x):
+        return x
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part(3)
+
+    def forward(self, x):
+        return self.part(x)
+"""
+
+
+async def reports(client: Client, text: str, **others: str) -> dict[str, Report]:
+    """What is reported on each class of a file that stands beside ``others``."""
+    for name, other in others.items():
+        client.write(f"{name}.py", HEAD + other)
+    path = client.write("net.py", HEAD + text)
+    targets = find_targets(path, HEAD + text) or ()
+    answer = await client.trace(path, *targets)
+    return {target.title: answer.reports[target.key] for target in targets}
+
+
+NOTHING = {
+    "None": "try:\n    from nowhere import FusedNorm\nexcept ImportError:\n    FusedNorm = None",
+    "no name": "try:\n    from nowhere import FusedNorm\nexcept Exception as error:\n    print(error)",
+}
+
+
+@pytest.mark.parametrize("tries", NOTHING.values(), ids=NOTHING)
+async def test_a_module_that_the_program_needs_all_the_same_is_a_leaf(client: Client, tries: str) -> None:
+    report = (await reports(client, f"{tries}\n{BUILDS}"))["Net"]
+    assert (report.outcome, report.reason) == ("traced", "up to `nowhere.FusedNorm` (missing, so not looked into)")
+
+
+UNKNOWN = {
+    "a base's constructor": f"try:\n    from nowhere import Base\nexcept ImportError:\n    Base = object\n{INHERITS}",
+    "a name of another module": f"from there import fused\n{CALLS}",
+}
+
+
+@pytest.mark.parametrize("text", UNKNOWN.values(), ids=UNKNOWN)
+async def test_what_is_done_without_it_is_not_known(client: Client, text: str) -> None:
+    there = "try:\n    from nowhere import fused\nexcept ImportError:\n    fused = None"
+    told = await reports(client, text, there=there)
+    assert {report.outcome for report in told.values()} == {"unchecked"}
+    assert all("`nowhere" in report.reason for report in told.values())
+
+
+async def test_what_no_import_explains_is_a_failure(client: Client) -> None:
+    text = f"try:\n    import nowhere\nexcept ImportError:\n    nowhere = None\nfused = None\n{CALLS}"
+    assert (await reports(client, text))["Net"].outcome == "failed"
