@@ -188,6 +188,24 @@ async def test_a_script_that_changes_on_disk_is_read_again_even_if_nothing_is_tr
     await editor.until(lambda: shown(editor, "net.py") == [("len", "len(x.shape)")])
 
 
+async def test_a_fix_of_several_edits_is_offered_once_it_is_proven(editor: Editor) -> None:
+    editor.write("save.py", EXPORT)
+    old = "        y = x * 2 if int(x.sum()) > 0 else x - 1\n        return y\n"
+    editor.open("net.py", NET.replace("        return x / len(x.shape)\n", old))
+    await editor.until(lambda: shown(editor, "net.py") == [("data-dependent-size", "int(x.sum())")])
+    preferred: list[types.CodeAction] = []
+    while not preferred:
+        offered = await editor.quick_fixes("net.py", *editor.published["net.py"].diagnostics)
+        preferred = [action for action in offered if action.is_preferred]
+        await asyncio.sleep(0.1)
+    (action,) = preferred
+    assert action.title.startswith("Compute with the tensor instead of int; then choose with torch.where")
+    editor.apply(action)
+    assert "        y = torch.where(x.sum().long() > 0, x * 2, x - 1)\n        return y\n" in editor.text("net.py")
+    await editor.until(lambda: shown(editor, "net.py") == [])
+    await lens_becomes(editor, "net.py", "exported program")
+
+
 @pytest.mark.parametrize(
     ("captures", "codes"),
     [
