@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import re
 import sysconfig
@@ -39,6 +40,21 @@ def describe(error: BaseException) -> str:
         text = ""
     name = type(error).__name__
     return f"{name}: {text}"[:LONGEST_ERROR] if text else name
+
+
+def told(failure: Failure) -> str:
+    """The first line of a failure's error, and its place: ``KeyError: 'p2' (head.py:130)``.
+
+    Of an ``assert`` without a message, that line is the statement.
+    """
+    error = failure.error.partition("\n")[0]
+    if not failure.chain:
+        return error
+    place = failure.chain[-1].span
+    statement = linecache.getline(place.file, place.line).strip()
+    if error == AssertionError.__name__ and statement.startswith("assert"):
+        error = f"{error}: {statement}"
+    return f"{error} ({Path(place.file).name}:{place.line})"
 
 
 def causes(error: BaseException | None, *, stated: bool = False) -> Iterator[BaseException]:

@@ -24,9 +24,10 @@ from fx_lsp.agent.importing.stand_ins import (
     star_imported,
 )
 from fx_lsp.agent.importing.tried_imports import tried_import
+from fx_lsp.agent.inventing.error_words import in_plain_words
 from fx_lsp.agent.inventing.frame_code import conjuncts, is_at, names_in, tree_of, value_of
 from fx_lsp.agent.inventing.invented_values import InventedModule, NamedInventedModule
-from fx_lsp.agent.messages import Intent
+from fx_lsp.agent.messages import Failure, Intent
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
 from fx_lsp.agent.missing.missing_uses import (
     called_stand_ins,
@@ -36,7 +37,7 @@ from fx_lsp.agent.missing.missing_uses import (
     wrappers_in_trace,
 )
 from fx_lsp.agent.missing.missing_weights import NoWeights, weights_are_missing
-from fx_lsp.agent.traceback_steps import Belongs, causes
+from fx_lsp.agent.traceback_steps import Belongs, causes, chain_of_error, describe, told
 from fx_lsp.agent.tracing.lacking_setup import OF_SUBCLASSES, lacking_setup
 from fxcore.failures import FailureKind, TraceFailure
 from fxcore.graph import Graph
@@ -153,18 +154,18 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         return f"it depends on the result of `{missing}`, which is missing"
     may_be_missing = raised_by_program and refused is None and not _is_undefined_name(cause)
     if may_be_missing and (called := next(itertools.chain(*called_stand_ins()), None)):
-        return f"it raises {type(cause).__name__}, possibly because `{called}` is missing"
+        return f"it raises {_told(cause, belongs)}, possibly because `{called}` is missing"
     modules, bases = missing_parts(built.root)
     made = [name for name in modules if name.endswith(("]", ")"))]  # by a function: what kind of modules is not known
     if may_be_missing and (absent := [*made, *bases]):
-        return f"it raises {type(cause).__name__}, possibly because `{absent[0]}` is missing"
+        return f"it raises {_told(cause, belongs)}, possibly because `{absent[0]}` is missing"
     if not built.recipe.made_up and not weights_are_missing():
         return None
     refuses = _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs)
     is_certain = isinstance(cause, NameError) or refused is not None or refuses
     if raised_by_program and not is_certain:
         blamed = "the arguments that fx-lsp invented" if built.recipe.made_up else "weights that could not be loaded"
-        return f"it raises {type(cause).__name__}, possibly because of {blamed}"
+        return f"it raises {_told(cause, belongs)}, possibly because of {blamed}"
     if (
         isinstance(error, TraceFailure)
         and error.kind is FailureKind.NOT_A_SUBMODULE
@@ -176,6 +177,11 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     if any(isinstance(source, InventedModule) for source in sources):
         return "it depends on the output of a module that fx-lsp invented"
     return None
+
+
+def _told(error: BaseException, belongs: Belongs) -> str:
+    """An error with its place, in words that name nothing of fx-lsp's own."""
+    return told(Failure("", describe(in_plain_words(error, ())), chain_of_error(error, belongs)))
 
 
 def _is_undefined_name(error: BaseException) -> bool:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -29,7 +28,15 @@ from fx_lsp.agent.missing.missing_weights import lacks_file, lacks_weights, weig
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
 from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
 from fx_lsp.agent.running.observation import Input
-from fx_lsp.agent.traceback_steps import causes, chain_of_error, chain_of_frames, describe, is_user_code, to_failure
+from fx_lsp.agent.traceback_steps import (
+    causes,
+    chain_of_error,
+    chain_of_frames,
+    describe,
+    is_user_code,
+    to_failure,
+    told,
+)
 from fx_lsp.agent.tracing.doubtful_failures import (
     calls_invented_item,
     condition_of,
@@ -328,9 +335,7 @@ class TargetRun:
 
 def could_not_invent(failure: Failure) -> str:
     """The reason for giving no verdict on a class if ``failure`` is what the best of the invented arguments led to."""
-    place = failure.chain[-1].span if failure.chain else None
-    where = f" ({Path(place.file).name}:{place.line})" if place else ""
-    return f"fx-lsp could not invent arguments for it: {failure.error.partition(chr(10))[0]}{where}"
+    return f"fx-lsp could not invent arguments for it: {told(failure)}"
 
 
 def is_explorable(report: Report) -> bool:

@@ -191,10 +191,10 @@ def test_the_base_classes_of_modules_are_those_of_torch() -> None:
 
 
 def test_a_decorator_that_renames_arguments() -> None:
-    @of("mmcv.utils", "deprecated_api_warning")({"dropout": "drop"}, cls_name="Net")
-    def built(width: int, drop: float = 0.0) -> tuple[int, float]:
+    def build(width: int, drop: float = 0.0) -> tuple[int, float]:
         return width, drop
 
+    built = of("mmcv.utils", "deprecated_api_warning")({"dropout": "drop"}, cls_name="Net")(build)
     assert (built(3, dropout=0.5), built(width=3)) == ((3, 0.5), (3, 0.0))
 
 

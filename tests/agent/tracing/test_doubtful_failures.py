@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from torch import nn
 
 import fxcore
 from fx_lsp.agent.building.build import Built
-from fx_lsp.agent.messages import Recipe, Snippet
-from fx_lsp.agent.tracing.doubtful_failures import reason_for_doubt
+from fx_lsp.agent.messages import Failure, Recipe, Snippet
+from fx_lsp.agent.traceback_steps import chain_of_error, describe, told
+from fx_lsp.agent.tracing.doubtful_failures import calls_invented_item, reason_for_doubt
 from tests.agent.tracing import asserting_programs
 
 LIBRARY: dict[str, Any] = {"__name__": "library"}
@@ -98,3 +100,31 @@ def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, i
         lambda file: file in (__file__, asserting_programs.__file__),
     )
     assert (doubted is None) == is_believed
+
+
+def test_an_error_is_told_with_its_place_and_an_assert_with_its_check() -> None:
+    def refuses(width: int) -> None:
+        assert width > 3
+
+    with pytest.raises(AssertionError) as caught:
+        refuses(0)
+    error = AssertionError().with_traceback(caught.value.__traceback__)  # pytest writes a message into its own
+    failure = Failure("build", describe(error), chain_of_error(error, lambda file: file == __file__))
+    assert re.fullmatch(r"AssertionError: assert width > 3 \(test_doubtful_failures\.py:\d+\)", told(failure))
+
+
+def test_calls_of_an_item_of_an_invented_tensor() -> None:
+    class Calls(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts: Any = torch.ones(4, 4)
+
+        def forward(self, x: Any) -> Any:
+            part = self.parts[x.argmax()]
+            return part(x)
+
+    class Indexes(Calls):
+        def forward(self, x: Any) -> Any:
+            return self.parts[x.argmax()] + x
+
+    assert [calls_invented_item(fxcore.Tracer().trace(cls())) for cls in (Calls, Indexes)] == [True, False]
