@@ -96,7 +96,8 @@ def _with_sizes_of_first(runs: ProgramRuns) -> ProgramRuns:
 
     Only the first, if the program changes its buffers: then the others' results depend on the calls before.
     """
-    first, *others = (runs.observations[at].buffers for at in range(len(runs.inputs)))
+    plain = [at for at, given in enumerate(runs.inputs) if given.weights is None]
+    first, *others = (runs.observations[at].buffers for at in plain)
     is_stateful = any(not _is_same(first[name], other.get(name)) for other in others for name in first)
     count = 1 if is_stateful else len(runs.inputs)
     kept = [at for at in range(count) if _is_alike(runs.inputs[at], runs.inputs[0])]

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -20,6 +20,7 @@ from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.messages import Snippet, Target, Verdict
 from fx_lsp.agent.processes.limits import is_out_of_memory
+from fx_lsp.agent.proving.decisive_inputs import decisive_inputs
 from fx_lsp.agent.proving.edited_function import function_in
 from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
 from fx_lsp.agent.proving.result_comparison import (
@@ -52,6 +53,7 @@ from fx_lsp.agent.running.observation import (
     call,
     filled_memory,
     forward_of,
+    modules_of,
     observe,
     perturb_weights,
     weight_names,
@@ -60,6 +62,7 @@ from fx_lsp.agent.running.observation import (
 from fx_lsp.agent.running.plain_values import NotComparable, map_tensors, tensors_of, to_plain
 from fx_lsp.agent.running.recorded_inputs import recorded_inputs
 from fx_lsp.agent.running.search_budget import SearchBudget
+from fx_lsp.agent.running.weight_changes import with_weights
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
 from fxcore.failures import TraceFailure
@@ -288,6 +291,7 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
     budget = SearchBudget(search.share)
     needed = frozenset(part for part in search.watched if not part.is_moved)
     missed = set(needed)
+    accepted: list[Input] = []
     costs: dict[int, int] = {}
     """The operations of the last run of each input, by its ``id``."""
 
@@ -295,12 +299,14 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
         seen: Seen = set()
         before = budget.operations
         with recording_lines(parts, seen):
-            did_run = _runs(root, given)
+            said = _said(root, given)
         costs[id(given)] = budget.operations - before
-        if not did_run:
+        reached = frozenset(part for part in parts if part.is_in(seen))
+        # An empty output says at least that it is empty, which is what some branches are about.
+        if said != "values" and not (said == "empty" and accepted and reached):
             return None
         ChildRunner.go_on()
-        reached = frozenset(part for part in parts if part.is_in(seen))
+        accepted.append(given)
         missed.difference_update(reached)
         return reached
 
@@ -327,6 +333,7 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
                 may_run,
                 few=search.few,
                 fixed=fixed,
+                decisive=partial(decisive_inputs, root=root),
             )
     except NoInputs:
         raise ProofEnded("untried", NO_INPUTS, True) from None
@@ -400,7 +407,8 @@ def _for_any_values(root: Callable[..., Any], inputs: tuple[Input, ...]) -> tupl
     def accepts(given: Input) -> bool:
         ChildRunner.go_on()
         changed = (partial(map_tensors, partial(_with_sign, factor)) for factor in (1, -1, 100))
-        return all(_runs(root, Input(change(given.args), change(dict(given.kwargs)))) for change in changed)
+        inputs = (replace(given, args=change(given.args), kwargs=change(dict(given.kwargs))) for change in changed)
+        return all(_said(root, one) != "nothing" for one in inputs)
 
     kept = (inputs[0], *filter(accepts, inputs[1:]))
     return kept if len(kept) >= LEAST and accepts(inputs[0]) else inputs
@@ -411,21 +419,29 @@ def _with_sign(factor: int, tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _runs(root: Callable[..., Any], given: Input) -> bool:
-    """Whether a call runs to its end and returns something that can be compared. Raises `NotComparable`."""
+    """Whether a call runs to its end and returns values that can be compared. Raises `NotComparable`."""
+    return _said(root, given) == "values"
+
+
+def _said(root: Callable[..., Any], given: Input) -> Literal["nothing", "empty", "values"]:
+    """What the result of a call says: nothing if it raises, or if all is NaN. Raises `NotComparable`.
+
+    Empty tensors, like those that are all NaN, always compare equal, but for their shapes.
+    """
     try:
-        output, _ = call(root, given)
-        says_something = _says_something(output)
+        with with_weights(next(iter(modules_of(root)), None), given.weights):
+            output, _ = call(root, given)
+            tensors = tensors_of([output])
+            plain = [tensor for tensor in tensors if tensor.layout is torch.strided and not tensor.is_quantized]
+            has_values = (
+                len(plain) < len(tensors) or not tensors or any(bool(tensor.isfinite().any()) for tensor in plain)
+            )
     except Exception:
-        return False
+        return "nothing"
     to_plain(output)
-    return says_something
-
-
-def _says_something(output: Any) -> bool:
-    """Whether ``output`` has a finite number, or no tensors: tensors that are empty or all NaN always compare equal."""
-    tensors = tensors_of([output])
-    plain = [tensor for tensor in tensors if tensor.layout is torch.strided and not tensor.is_quantized]
-    return len(plain) < len(tensors) or not tensors or any(bool(tensor.isfinite().any()) for tensor in plain)
+    if has_values:
+        return "values"
+    return "nothing" if any(tensor.numel() for tensor in plain) else "empty"
 
 
 def _is_differentiable(program: Program, given: Input) -> bool:

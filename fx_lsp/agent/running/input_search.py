@@ -81,13 +81,14 @@ def find_inputs(
     *,
     few: bool = False,
     fixed: Collection[str] = (),
+    decisive: Callable[[Input], Iterator[Input]] = lambda given: iter(()),
 ) -> tuple[Input, ...]:
     """At least `LEAST` inputs that the program accepts: one of ``candidates``, and variations ``around`` it.
 
     ``wanted`` are the parts of the code that they should reach. A candidate that ``is_costly``, which is asked only
     about inputs that were run, is made smaller if possible. There are more than `MOST` inputs (or than `LEAST` if an
     input is costly all the same, or with ``few``) only if they reach more, and only then are there any of another rank,
-    with NaN, infinity, or an unusual dtype or memory format.
+    with NaN, infinity, or an unusual dtype or memory format, and ``decisive`` ones.
     ``may_run`` is asked before each candidate, before each input of another rank and, once there are enough inputs,
     before each variation. Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or
     numbers apart; the arguments ``fixed`` need not differ.
@@ -114,7 +115,7 @@ def find_inputs(
                     largest, most = _elements(given), LEAST if is_costly(given) else most
                 found.append(given)
                 covered |= reached
-        found += reaching(itertools.chain(_not_finite(first), _unusual(first)))
+        found += reaching(itertools.chain(_not_finite(first), _unusual(first), decisive(first)))
         if len(found) >= LEAST and _is_varied(found, fixed):
             return (*found, *of_other_rank)
     raise NoInputs

@@ -22,6 +22,7 @@ from torch.nn.parameter import is_lazy
 from fx_lsp.agent.building.random_seeds import SEED, seed_all
 from fx_lsp.agent.running.plain_values import Digest, compact, tensors_of, to_plain
 from fx_lsp.agent.running.records import Record
+from fx_lsp.agent.running.weight_changes import WeightChange, with_weights
 
 NUDGE = 0.01
 """The standard deviation of the noise that perturbs weights."""
@@ -36,6 +37,8 @@ class Input:
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    weights: WeightChange | None = None
+    """With which weights the program is called, if not with its own."""
 
     def by_parameter(self, program: Callable[..., Any]) -> dict[str, Any]:
         """The arguments by name. Raises TypeError if ``program`` doesn't accept them."""
@@ -43,7 +46,8 @@ class Input:
 
     def __str__(self) -> str:
         values = [*self.args, *self.kwargs.values()]
-        return ", ".join(_described(value) for value in values)
+        described = ", ".join(_described(value) for value in values)
+        return f"{described} and other weights" if self.weights else described
 
 
 @dataclass(frozen=True)
@@ -109,17 +113,19 @@ def observe(
     """
     leaves: dict[str, torch.Tensor] = {}
     before = _counts(root)
-    output, inputs = call(program, given, leaves if gradients else None)
-    drawn = _random_state()
-    sources = leaves | {name: weight for name, weight in root.named_parameters() if name in names}
-    return Observation(
-        to_plain(output),
-        to_plain(inputs),
-        {name: compact(buffer.detach()) for name, buffer in root.named_buffers() if name in names},
-        _gradients(output, sources) if gradients else None,
-        drawn,
-        {name: count - before.get(name, 0) for name, count in _counts(root).items() if count != before.get(name, 0)},
-    )
+    with with_weights(root, given.weights):
+        output, inputs = call(program, given, leaves if gradients else None)
+        drawn = _random_state()
+        sources = leaves | {name: weight for name, weight in root.named_parameters() if name in names}
+        after = _counts(root)
+        return Observation(
+            to_plain(output),
+            to_plain(inputs),
+            {name: compact(buffer.detach()) for name, buffer in root.named_buffers() if name in names},
+            _gradients(output, sources) if gradients else None,
+            drawn,
+            {name: count - before.get(name, 0) for name, count in after.items() if count != before.get(name, 0)},
+        )
 
 
 def _random_state() -> int:

@@ -136,6 +136,65 @@ async def test_the_captured_program_is_run_too(
     assert (proof.verdict, reason in proof.reason) == (verdict, True), proof
 
 
+SCALE = "self.scale = torch.nn.Parameter(torch.tensor(2.0))"
+STEPS = 'self.register_buffer("steps", torch.tensor(0))'
+NONE_LEFT = "y = x[x > -5.0]\nif y.numel() == 0:\n    return {}\nreturn y * 2"
+
+
+@pytest.mark.parametrize(
+    ("init", "old", "new", "verdict", "reason"),
+    [
+        (
+            SCALE,
+            "if self.scale > 5:\n    x = x * 2\nreturn x + 1",
+            "return torch.where(self.scale > 5, x * 2, x) + 1",
+            "proven",
+            "behaves the same",
+        ),
+        (
+            SCALE,
+            "if self.scale > 5:\n    x = x * 2\nreturn x + 1",
+            "return x + 1",
+            "refuted",
+            "and other weights, the out",
+        ),
+        (
+            SCALE,
+            "if self.scale > 5:\n    x = x * 2\nreturn x + 1",
+            "return torch.where(self.scale > 5, x * 3, x) + 1",
+            "refuted",
+            "and other weights, the output differs",
+        ),
+        (
+            STEPS,
+            "if self.steps > 10:\n    x = x * 2\nreturn x + 1",
+            "return torch.where(self.steps > 10, x * 2, x) + 1",
+            "proven",
+            "behaves the same",
+        ),
+        (
+            STEPS,
+            "if self.steps > 10:\n    x = x * 2\nreturn x + 1",
+            "return torch.where(self.steps > 10, x * 2, x + 0.5) + 1",
+            "refuted",
+            "the output differs",
+        ),
+        ("pass", NONE_LEFT.format("y"), "y = x[x > -5.0]\nreturn y * 2", "proven", "behaves the same"),
+        ("pass", NONE_LEFT.format("x[:0]"), "y = x[x > -5.0]\nreturn y * 2", "refuted", "the shape of the output"),
+    ],
+)
+async def test_inputs_and_weights_that_decide_otherwise_are_looked_for(
+    client: Client, init: str, old: str, new: str, verdict: str, reason: str
+) -> None:
+    file = client.write("net.py", program(old, init=init))
+    target = target_of(file, "Net()")
+    failures = (await client.trace(file, target, capture="export")).only.failures
+    edited = {file: program(new, init=init)}
+    request = Prove(file, target, target, failures, {}, edited, (str(client.root),), PATIENT, capture="export")
+    proof = await client.agent.prove(request)
+    assert (proof.verdict, reason in proof.reason) == (verdict, True), proof
+
+
 async def test_an_optional_input_is_left_out_too(client: Client) -> None:
     old = program("if mask is not None and mask.sum() > 0:\n    x = x * 2\nreturn x + 1")
     new = program("x = torch.where((mask is not None) & (mask.sum() > 0), x * 2, x)\nreturn x + 1")

@@ -1,0 +1,59 @@
+"""Runs a program with other weights and buffers, by which it may decide, as it does after some training."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.nn.parameter import is_lazy
+
+LARGEST = 50_000_000
+"""How many elements the weights and buffers may have together: all are copied."""
+
+
+@dataclass(frozen=True)
+class WeightChange:
+    """What the weights and buffers of a program are changed to."""
+
+    factor: float = 1.0
+    """What weights with a fraction are multiplied by."""
+    filled: float | None = None
+    """What buffers are filled with that hold integers, booleans or a single number; None to leave them alone."""
+
+
+@contextlib.contextmanager
+def with_weights(root: torch.nn.Module | None, change: WeightChange | None) -> Iterator[None]:
+    """Within the block, the weights and buffers of ``root`` are changed; after it, they are what they were before."""
+    if root is None or change is None:
+        yield
+        return
+    holders: list[dict[str, Any]] = [
+        held for module in root.modules() for held in (module._parameters, module._buffers)
+    ]
+    saved = [(held, name, tensor, _copied(tensor)) for held in holders for name, tensor in held.items()]
+    for parameter in root.parameters():
+        if not is_lazy(parameter) and parameter.is_floating_point():
+            parameter.data.mul_(change.factor)
+    for buffer in root.buffers():
+        if change.filled is not None and (not buffer.is_floating_point() or buffer.numel() == 1):
+            buffer.data.fill_(change.filled)
+    try:
+        yield
+    finally:
+        for held, name, tensor, values in saved:
+            held[name] = tensor  # the program may have put another one there
+            if tensor is not None and values is not None:
+                tensor.data.copy_(values)  # without a trace for autograd: a module may keep what it has computed
+
+
+def can_change(root: torch.nn.Module) -> bool:
+    """Whether the program has weights or buffers, but not too many to copy them for each run."""
+    tensors = [*root.parameters(), *root.buffers()]
+    return bool(tensors) and not any(map(is_lazy, tensors)) and sum(one.numel() for one in tensors) <= LARGEST
+
+
+def _copied(tensor: torch.Tensor | None) -> torch.Tensor | None:
+    return None if tensor is None or is_lazy(tensor) else tensor.data.clone()
