@@ -45,17 +45,17 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def checking_fixes(
-    source: Source, node: ast.expr, function: str, message: str, *, of_tensors: bool = False
+    source: Source, node: ast.expr, function: str, message: str, *, of_tensors: bool = False, fills_in: bool = True
 ) -> Iterator[Fix]:
     """One fix that checks with this function of torch, if ``node`` is (a part of) what a guard or ``assert`` checks.
 
     ``message`` is a template for the function's second argument: ``{0}`` is the text as a string. ``of_tensors``: the
-    function takes tensors.
+    function takes tensors. ``fills_in``: the text may name values that are known while tracing.
     """
     statement, torch = source.statement(node), imported(source, "torch")
     check = _check(source, statement, node, Conditions(source, torch.name, of_tensors=of_tensors))
     if check is not None and check.conditions:
-        text = "\n".join(_lines(source, statement, check, f"{torch.name}.{function}", message))
+        text = "\n".join(_lines(source, statement, check, f"{torch.name}.{function}", message, fills_in))
         text = text.replace("\n", f"\n{source.indent(statement)}")
         yield Fix(f"Check with {torch.name}.{function}", (*torch.changes, source.replaced(statement, text)))
 
@@ -104,23 +104,28 @@ def _message(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
-def _lines(source: Source, statement: ast.stmt, check: _Check, function: str, template: str) -> Iterator[str]:
+def _lines(
+    source: Source, statement: ast.stmt, check: _Check, function: str, template: str, fills_in: bool
+) -> Iterator[str]:
     """The comments of ``statement``, then the calls of ``function`` that replace it."""
     yield from source.comments(statement)
     if check.before:
         yield f"if {check.before}:"
     for condition in check.conditions:
-        message = _plain_text(source, check.message) or quoted(" ".join(condition.split()))
+        message = _plain_text(source, check.message, fills_in) or quoted(" ".join(condition.split()))
         yield f"{'    ' if check.before else ''}{function}({condition}, {template.format(message)})"
 
 
-def _plain_text(source: Source, message: ast.expr | None) -> str | None:
-    """The source of ``message`` as a string that needs no traced value; None if that is not possible."""
+def _plain_text(source: Source, message: ast.expr | None, fills_in: bool) -> str | None:
+    """The source of ``message`` as a string that needs no traced value; None if that is not possible.
+
+    It needs no value at all unless it ``fills_in`` some.
+    """
     match message:
         case ast.Constant(value=str()):
             return source.slice(message)
         case ast.JoinedStr(values=parts):
-            return _named_parts(source, parts)
+            return _named_parts(source, parts, fills_in)
         case ast.BinOp(left=ast.Constant(value=str(template)), op=ast.Mod(), right=ast.Tuple(elts=values)):
             return _named_values(template, _PERCENT, values)
         case ast.BinOp(left=ast.Constant(value=str(template)), op=ast.Mod(), right=value):
@@ -130,12 +135,13 @@ def _plain_text(source: Source, message: ast.expr | None) -> str | None:
     return None
 
 
-def _named_parts(source: Source, parts: list[ast.expr]) -> str:
+def _named_parts(source: Source, parts: list[ast.expr], fills_in: bool) -> str:
     """An f-string that keeps the parts known while tracing, and has the source of every other part as text.
 
     If no part is left to fill in, it is a plain string.
     """
-    known = [part for part in parts if isinstance(part, ast.FormattedValue) and _is_known(source, part)]
+    values = [part for part in parts if isinstance(part, ast.FormattedValue)]
+    known = [part for part in values if fills_in and _is_known(source, part)]
     text = ""
     for part in parts:
         if part in known:

@@ -109,6 +109,11 @@ async def fixed(engine: Engine, body: str, capture: Capture) -> list[tuple[str, 
         ),
         (
             "compile",
+            "n = x.argmax().item()\nif n > 100:\n    raise ValueError(f'{n} after {self.count} steps')\nreturn x * 2",
+            'n = x.argmax().item()\ntorch._check(n <= 100, lambda: "n after self.count steps")\nreturn x * 2',
+        ),
+        (
+            "compile",
             "print(x.shape)\nreturn x * 2",
             "if not torch.compiler.is_compiling():\n    print(x.shape)\nreturn x * 2",
         ),

@@ -54,6 +54,14 @@ def fixed(body: str) -> str | None:
             "y = torch.cond(x.any(), if_true, if_false, ())\nreturn y\n",
         ),
         (
+            "return self.a(x) if not self.training and x.any() else x",
+            "return torch.cond((not self.training) & (x.any()), lambda: self.a(x), lambda: x.clone(), ())\n",
+        ),
+        (
+            "return self.a(x) if not self.mask and x.any() else x",
+            "return torch.cond((torch.logical_not(self.mask)) & (x.any()), lambda: self.a(x), lambda: x.clone(), ())\n",
+        ),
+        (
             "return self.a(x) if self.b is not None and x.any() else x",
             "return torch.cond((self.b is not None) & (x.any()), lambda: self.a(x), lambda: x.clone(), ())\n",
         ),

@@ -94,6 +94,8 @@ class Conditions:
                 parts = [self.recorded(value, of_tensors=of_tensors) for value in values]
                 symbol = " & " if isinstance(operator, ast.And) else " | "
                 return symbol.join(f"({part})" for part in parts) if all(parts) else None
+            case ast.UnaryOp(op=ast.Not(), operand=operand) if Values(self._source).is_flag(operand):
+                return f"not {self._source.slice(operand)}"
             case ast.UnaryOp(op=ast.Not(), operand=operand) if of_tensors:
                 return f"{self._torch}.logical_not({self._source.slice(operand)})"
             case ast.Compare() | ast.UnaryOp(op=ast.Not()):

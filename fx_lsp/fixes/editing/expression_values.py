@@ -58,6 +58,36 @@ class Values:
                 return bool(values) and all(value is not None and self.is_number(value) for value in values)
         return False
 
+    def is_flag(self, node: ast.expr) -> bool:
+        """Whether ``node`` is an attribute of ``self`` that is known to be true or false, not a tensor."""
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                assigned = list(self._assigned_to_self(node, name))
+                return (name == "training" and not assigned) or (bool(assigned) and all(map(self._is_truth, assigned)))
+        return False
+
+    def _assigned_to_self(self, node: ast.expr, name: str) -> Iterator[ast.expr | None]:
+        """What the class around ``node`` assigns to an attribute of ``self``; None if that is not known."""
+        for statement in ast.walk(self._source.enclosing_class(node) or ast.Pass()):
+            match statement:
+                case ast.Attribute(value=ast.Name(id="self"), attr=attribute, ctx=ast.Store()) if attribute == name:
+                    outer = self._source.statement(statement)
+                    is_plain = isinstance(outer, ast.Assign) and outer.targets == [statement]
+                    yield outer.value if is_plain and isinstance(outer, ast.Assign) else None
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr="register_buffer" | "__setattr__")):
+                    if any(isinstance(part, ast.Constant) and part.value == name for part in statement.args):
+                        yield None
+
+    def _is_truth(self, value: ast.expr | None) -> bool:
+        """Whether ``value`` is True or False, or a parameter that is annotated as such or has such a default."""
+        match value:
+            case ast.Constant(value=bool()):
+                return True
+            case ast.Name(id=name):
+                function = self._source.function(value)
+                return function is not None and name in _truths(function.args)
+        return False
+
     def can_be_tensor(self, node: ast.expr) -> bool:
         """Whether ``node`` may be a tensor: it is not a shape, a loop variable, or known to be a list or the like."""
         match node:
@@ -149,6 +179,19 @@ class Values:
             case ast.Assign(targets=[ast.Tuple(elts=elements)], value=value) if target in elements:
                 return _element(elements, elements.index(target), value)
         return None
+
+
+def _truths(arguments: ast.arguments) -> set[str]:
+    """The parameters that are True or False."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + arguments.defaults
+    every = [*zip(positional, defaults, strict=True), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+    return {
+        parameter.arg
+        for parameter, default in every
+        if (isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "bool")
+        or (isinstance(default, ast.Constant) and isinstance(default.value, bool))
+    }
 
 
 def _element(elements: list[ast.expr], index: int, value: ast.expr) -> ast.expr | None:
