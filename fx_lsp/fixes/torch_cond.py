@@ -15,6 +15,7 @@ from fx_lsp.agent.messages import Failure
 from fx_lsp.documents.name_resolution import free_names
 from fx_lsp.documents.scopes import Function, bound_names
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
+from fx_lsp.fixes.editing.branch_sides import stored_alike
 from fx_lsp.fixes.editing.conditions import Conditions
 from fx_lsp.fixes.editing.data_flow import Flow, leaves
 from fx_lsp.fixes.editing.edited_source import Source, editable, tuple_text
@@ -87,6 +88,11 @@ class _Branch:
         is_chain = any(isinstance(item, ast.If) and source.is_elif(item) for item in statement.orelse)
         if is_chain or source.is_elif(statement) or source.indent(statement).strip():
             return None
+        if stored := stored_alike(source, statement):
+            before, one, other, behind = stored
+            comments = [*source.comments(statement, to=statement)]
+            text = f"{before}{self._choice(one, other)}{behind}"
+            return source.replaced(statement, f"\n{source.indent(statement)}".join([*comments, text]))
         block = source.block(statement)
         following = block[block.index(statement) + 1 :]
         sides = [statement.body, statement.orelse]
@@ -105,13 +111,16 @@ class _Branch:
     def _returning(self, sides: Sequence[list[ast.stmt]], last: ast.stmt) -> list[str]:
         match sides:
             case [[ast.Return(value=ast.expr() as one)], [ast.Return(value=ast.expr() as other)]]:
-                values = ", ".join(f"lambda: {_fresh(self.source, value)}" for value in (one, other))
-                call = f"return {self.torch}.cond({self.condition}, {values}, ())"
-                return [*self.source.comments(self.statement, to=last), call]
+                return [*self.source.comments(self.statement, to=last), f"return {self._choice(one, other)}"]
         inputs = self._inputs(sides, ())
         texts = zip(_NAMES, self._texts(sides), strict=True)
         functions = [line for name, text in texts for line in self._function(name, inputs, text)]
         return [*functions, f"return {self._call(inputs)}"]
+
+    def _choice(self, *values: ast.expr) -> str:
+        """The call that chooses one of two values."""
+        functions = ", ".join(f"lambda: {_fresh(self.source, value)}" for value in values)
+        return f"{self.torch}.cond({self.condition}, {functions}, ())"
 
     def _assigning(self, sides: Sequence[list[ast.stmt]]) -> list[str]:
         flow = Flow(self.source, [self.statement])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
+from fx_lsp.fixes.editing.branch_sides import stored_alike
 from fx_lsp.fixes.editing.conditions import Conditions
 from fx_lsp.fixes.editing.edited_source import Source, editable
 from fx_lsp.fixes.editing.expression_values import Values
@@ -73,6 +74,10 @@ def _changed_statement(source: Source, chooser: _Chooser, statement: ast.If) -> 
         case [ast.Return(value=ast.expr() as one)], [ast.Return(value=ast.expr() as other) as end]:
             choice = chooser.choice(statement.test, one, other)
             text, last = choice and f"return {choice}", end
+        case _ if stored := stored_alike(source, statement):
+            before, one, other, behind = stored
+            choice = chooser.choice(statement.test, one, other)
+            text = choice and f"{before}{choice}{behind}"
         case _:
             name = _target(statement.body)
             choice = name and chooser.assigned(statement, name)

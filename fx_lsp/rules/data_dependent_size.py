@@ -48,5 +48,5 @@ model(torch.ones(3, 4))
     ),
     kinds=("data-dependent-size",),
     capture="export",
-    fixes=("skip_while_compiling", "tensor_item", "all_modules", "tensor_index", "without_condition"),
+    fixes=("skip_while_compiling", "tensor_item", "tensor_length", "all_modules", "tensor_index", "without_condition"),
 )

@@ -54,6 +54,14 @@ def fixed(body: str) -> str | None:
             "y = torch.cond(x.any(), if_true, if_false, ())\nreturn y\n",
         ),
         (
+            "ys = []\nif x.any():\n    # some\n    ys.append(x)\nelse:\n    ys.append(x + 1)\nreturn ys",
+            "ys = []\n# some\nys.append(torch.cond(x.any(), lambda: x.clone(), lambda: x + 1, ()))\nreturn ys\n",
+        ),
+        (
+            "y = x * 2\nif x.any():\n    y[0] = self.a(x)\nelse:\n    y[0] = x + 1\nreturn y",
+            "y = x * 2\ny[0] = torch.cond(x.any(), lambda: self.a(x), lambda: x + 1, ())\nreturn y\n",
+        ),
+        (
             "return self.a(x) if not self.training and x.any() else x",
             "return torch.cond((not self.training) & (x.any()), lambda: self.a(x), lambda: x.clone(), ())\n",
         ),
@@ -80,6 +88,9 @@ def test_both_sides_are_kept(body: str, new: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
+        "if x.any():\n    x.seen.append(1)\nelse:\n    x.seen.append(2)\nreturn x",  # a list that others know
+        "ys, zs = [], []\nif x.any():\n    ys.append(x)\nelse:\n    zs.append(x)\nreturn ys",
+        "if x.any():\n    x[0] = x[1]\nelse:\n    x[1] = x[0]\nreturn x",
         "if x.any():\n    self.seen = x\n    y = x\nelse:\n    y = x + 1\nreturn y",
         "if x.any():\n    x[0] = 1\nreturn x",
         "if self.mask is not None and self.mask.any():\n    x = x + 1\nreturn x",
