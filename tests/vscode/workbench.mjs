@@ -64,17 +64,18 @@ export class Workbench {
   }
 
   /**
-   * Opens a workspace of these folders, and in it `file` of the first one. On a busy machine VS Code shows a workspace without
-   * folders, because it asked for the workspace's file before it could read any; once the file has changed, it reads it again.
+   * Opens a workspace of these folders, and in it `file` of the first one. On a busy machine VS Code sometimes shows a workspace
+   * without folders, because it asks for the workspace's file before it can read any. Then the window is loaded again.
    */
   async openFolders(folders, file) {
     const workspace = join(dirname(folders[0]), "several.code-workspace");
-    const write = () => writeFileSync(workspace, JSON.stringify({ folders: folders.map((path) => ({ path })) }));
+    writeFileSync(workspace, JSON.stringify({ folders: folders.map((path) => ({ path })) }));
     const names = new RegExp(folders.map((path) => basename(path)).join(".*"), "s");
-    write();
-    await this.open(join(folders[0], file), { workspace });
     const shown = this.page.locator(".explorer-folders-view", { hasText: names });
-    await until("the folders", async () => (await comes(shown)) || write());
+    await until("the folders", async () => {
+      await this.open(join(folders[0], file), { workspace });
+      return comes(shown, 20_000);
+    });
   }
 
   /** Loads the window, with names and values that VS Code takes from an address. */
