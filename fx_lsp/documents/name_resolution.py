@@ -55,8 +55,9 @@ class Names:
         """The statements to run, in order, before ``expressions`` at ``place`` can be evaluated in the imported file.
 
         None if the text does not show a value: for a parameter, a loop's variable, a name that only one branch binds.
-        ``defaults``: assume that each parameter has its default. ``alone``: the file is not imported, so include every
-        statement that is needed, except those that the definition of a class or a function needs in turn.
+        ``defaults``: assume that each parameter has its default, and each loop is in its first turn. ``alone``: the
+        file is not imported, so include every statement that is needed, except those that the definition of a class or
+        a function needs in turn.
         """
         needed: dict[ast.stmt, None] = {}
         todo = [(name, place) for expression in expressions for name in free_names(expression)]
@@ -112,11 +113,16 @@ class Names:
         return [last, *(change for change in changes if last.place.precedes(change.place))]
 
     def _default(self, name: str, place: CodePlace) -> list[Binding] | None:
-        """The default of the parameter ``name``, if nothing else is assigned to it."""
+        """The default of the parameter ``name``, if nothing else is assigned to it, or a loop's first value."""
         scope = self.scope_of(name, place)
-        if scope is None or name in place.hidden or name not in scope.defaults or scope.bindings[name]:
+        if scope is None or name in place.hidden:
             return None
-        return [scope.defaults[name]]
+        if name in scope.defaults and not scope.bindings[name]:
+            return [scope.defaults[name]]
+        last = self.binding(name, place)
+        turns = [turn for turn in scope.first_turns[name] if place.is_always_after(turn.place)]
+        is_last = bool(turns) and (last is None or last.place.precedes(turns[-1].place))
+        return turns[-1:] if is_last else None
 
     def _is_left_by_import(self, name: str, place: CodePlace) -> bool:
         """Whether the module-level ``name`` has the same value after importing the file as at ``place``."""

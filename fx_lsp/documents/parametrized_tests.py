@@ -22,12 +22,12 @@ def parametrized(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[t
     for decorator in function.decorator_list:
         match decorator:
             case ast.Call(func=ast.Attribute(attr="parametrize"), args=[about, cases, *_]):
-                yield from _by_pytest(_names(about), _first(cases))
+                yield from _by_pytest(_names(about), first_of(cases))
             case ast.Call(func=ast.Attribute(attr=attr), args=[cases, *_]) if attr in _CASES_IN_A_LIST:
-                yield from _by_position(names, _first(cases))
+                yield from by_position(names, first_of(cases))
             case ast.Call(func=ast.Attribute(attr=attr), args=[case, *more]) if attr in _CASES_AS_ARGUMENTS:
-                first = case if more or not isinstance(case, (ast.List, ast.ListComp)) else _first(case)
-                yield from _by_position(names, first, named=attr == "named_parameters")
+                first = case if more or not isinstance(case, (ast.List, ast.ListComp)) else first_of(case)
+                yield from by_position(names, first, named=attr == "named_parameters")
 
 
 def _by_pytest(names: list[str], case: ast.expr) -> Iterator[tuple[str, ast.expr]]:
@@ -37,11 +37,14 @@ def _by_pytest(names: list[str], case: ast.expr) -> Iterator[tuple[str, ast.expr
     elif len(names) == 1:
         yield names[0], case
     else:
-        yield from _by_position(names, case)
+        yield from by_position(names, case)
 
 
-def _by_position(names: list[str], case: ast.expr, *, named: bool = False) -> Iterator[tuple[str, ast.expr]]:
-    """``named``: the case begins with its name, or has it as ``testcase_name``."""
+def by_position(names: list[str], case: ast.expr, *, named: bool = False) -> Iterator[tuple[str, ast.expr]]:
+    """The ``names``, each with its value in a case.
+
+    ``named``: the case begins with its name, or has it as ``testcase_name``.
+    """
     match case:
         case ast.Tuple(elts=values) | ast.List(elts=values):
             yield from zip(names, values[1:] if named else values, strict=False)
@@ -68,7 +71,7 @@ def _names(about: ast.expr) -> list[str]:
     return []
 
 
-def _first(cases: ast.expr) -> ast.expr:
+def first_of(cases: ast.expr) -> ast.expr:
     """The first of ``cases``; if they are not written out, an expression that takes it from them."""
     if isinstance(cases, (ast.List, ast.Tuple)) and cases.elts and not isinstance(cases.elts[0], ast.Starred):
         return cases.elts[0]

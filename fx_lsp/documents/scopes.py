@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from fx_lsp.documents.parametrized_tests import parametrized
+from fx_lsp.documents.written_loops import first_turn
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CHANGING = frozenset({"eval", "train", "append", "extend", "insert", "update", "add"})
@@ -31,10 +32,12 @@ class Scope:
     A test's parameters have the values of its first case (`parametrized`).
     """
     bindings: defaultdict[str, list[Binding]] = field(default_factory=lambda: defaultdict(list))
+    first_turns: defaultdict[str, list[Binding]] = field(default_factory=lambda: defaultdict(list))
+    """The values of loops' variables in the first turn, as if they were assigned at the beginning of the body."""
 
 
 class Default(ast.Assign):
-    """The default of a parameter as an assignment statement, which does not occur in the file."""
+    """The default of a parameter, or a loop's first value, as an assignment statement, which the file does not have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +193,13 @@ class ScopeVisitor(ast.NodeVisitor):
         self._visit_block(node.orelse)
 
     def _visit_loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
-        """Visit a loop's body as a block that may not run; a ``for`` also binds its variable."""
+        """Visit a loop's body as a block that may not run; a ``for`` also binds its variable.
+
+        What the variable is in the first turn is recorded, too.
+        """
+        body = replace(self._place, blocks=(*self._place.blocks, self._block + 1))
+        for name, value in first_turn(node) if isinstance(node, ast.For) else ():
+            self._place.scope.first_turns[name].append(_assigned(name, value, body))
         for part in (node.test,) if isinstance(node, ast.While) else (node.target, node.iter):
             self.visit(part)
         self._visit_block(node.body)
@@ -235,12 +244,8 @@ class ScopeVisitor(ast.NodeVisitor):
             self.visit(outer)
         prefix = f"{scope.prefix}{node.name}.<locals>."
         values = (*_defaults(node.args), *parametrized(node))
-        defaults = {name: self._default(name, value) for name, value in values}
+        defaults = {name: _assigned(name, value, self._place) for name, value in values}
         self._visit_scope(Scope(scope, prefix, parameters=_parameters(node.args), defaults=defaults), node.body)
-
-    def _default(self, name: str, value: ast.expr) -> Binding:
-        statement = ast.copy_location(Default([ast.Name(name, ast.Store())], value), value)
-        return Binding(name, replace(self._place, statement=statement), is_simple=True)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
@@ -271,6 +276,12 @@ class ScopeVisitor(ast.NodeVisitor):
         self._visit_hiding(node, frozenset(bound_names(node)))
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
+
+
+def _assigned(name: str, value: ast.expr, place: CodePlace) -> Binding:
+    """The binding of a name to a value that no statement assigns, as if one did at ``place``."""
+    statement = ast.copy_location(Default([ast.Name(name, ast.Store())], value), value)
+    return Binding(name, replace(place, statement=statement), is_simple=True)
 
 
 def bound_names(node: ast.AST) -> Iterator[str]:

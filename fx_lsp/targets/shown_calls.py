@@ -63,6 +63,15 @@ class ShownCalls:
                 setup = (self._import(function_name, line),)
                 yield Recipe(Snippet(function_name, line), setup, made_up=True, file=self._path)
 
+    def functions_returning(self, name: str) -> list[str]:
+        """The module-level functions that return what they call the class ``name`` for."""
+        found: dict[str, None] = {}
+        for call, place in self._calls.get(name, ()):
+            function = self.names.function_around(place)
+            if function is not None and function.name != name and _returns(function, call, place):
+                found[function.name] = None
+        return list(found)
+
     def hosts(self, name: str) -> list[str]:
         """The other top-level classes of the text whose bodies read ``name``, to call it or to pass it on."""
         return [user for user, used in self._used.items() if name in used and user != name]
@@ -130,6 +139,17 @@ class ShownCalls:
 
     def _import(self, name: str, line: int) -> Snippet:
         return Snippet(f"from {'.'.join(self._module)} import {name}", line)
+
+
+def _returns(function: ast.FunctionDef, call: ast.Call, place: CodePlace) -> bool:
+    """Whether a function returns the result of ``call``, which is in the statement at ``place``."""
+    match place.statement:
+        case ast.Return(value=value):
+            return value is call
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call:
+            returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
+            return any(isinstance(value, ast.Name) and value.id == name for value in returned)
+    return False
 
 
 def _looks_like_class(name: str) -> bool:

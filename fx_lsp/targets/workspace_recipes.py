@@ -120,14 +120,25 @@ class WorkspaceRecipes:
         return dataclasses.replace(target, recipe=first, fallbacks=tuple(rest), intent=intent, hosts=hosts)
 
     def _direct(self, path: str, name: str) -> Iterator[Recipe]:
-        """How the class ``name`` of the file ``path`` is built in other files."""
+        """How the class ``name`` of the file ``path`` is built in other files: by itself, or by a function there is."""
         seen = set()
-        for _, shown in self._mentioning(path, name):
-            if not shown.defines(name) and self._may_mean(shown, name, path):
-                for recipe in shown.recipes(name):
-                    if recipe.root.source not in seen:
-                        seen.add(recipe.root.source)
-                        yield recipe
+        for recipe in (*self._calls(path, name, own=False), *self._calls_of_functions(path, name)):
+            if recipe.root.source not in seen:
+                seen.add(recipe.root.source)
+                yield recipe
+
+    def _calls(self, path: str, name: str, *, own: bool) -> Iterator[Recipe]:
+        """How a class or function ``name`` of the file ``path`` is called in other files, or also in its ``own``."""
+        for other, shown in self._mentioning(path, name, own=own):
+            if other == path or (not shown.defines(name) and self._may_mean(shown, name, path)):
+                yield from shown.recipes(name)
+
+    def _calls_of_functions(self, path: str, name: str) -> Iterator[Recipe]:
+        """How functions are called, anywhere, that return an instance of the class ``name`` of the file ``path``."""
+        for other, shown in self._mentioning(path, name, own=True):
+            if other == path or (not shown.defines(name) and self._may_mean(shown, name, path)):
+                for function in shown.functions_returning(name):
+                    yield from self._calls(other, function, own=True)
 
     def _hosts(self, path: str, name: str) -> tuple[Recipe, ...]:
         """How to build modules of other files that contain instances of the class ``name`` of the file ``path``."""

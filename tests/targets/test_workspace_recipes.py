@@ -71,7 +71,23 @@ class TestACall:
             ("README.md", "# Net\n```sh\nfrom pkg import Net\nnet = Net(7)\n```\n", None),
             ("net.yaml", "model:\n  target: pkg.net.Net\n  params: {width: 7}\n", ["from pkg.net import Net"]),
             ("net.yaml", "model:\n  target: other.Net\n  params: {width: 7}\n", None),
-            ("train.py", "from pkg.net import Net\nfor n in (1, 2):\n    Net(n)\n", None),
+            (
+                "train.py",
+                "from pkg.net import Net\nfor n in (1, 2):\n    Net(n)\n",
+                ["from pkg.net import Net", "n = 1"],
+            ),
+            (
+                "train.py",
+                "from pkg.net import Net\ndef f():\n    for n, _ in [(1, 2)]:\n        Net(n)\n",
+                ["from pkg.net import Net", "n = 1"],
+            ),
+            (
+                "train.py",
+                "from pkg.net import Net\nALL = {'a': {'width': 1}}\nfor _, n in ALL.items():\n    Net(**n)\n",
+                ["from pkg.net import Net", "ALL = {'a': {'width': 1}}", "n = [*ALL.items()][0][1]"],
+            ),
+            ("train.py", "from pkg.net import Net\nfor n in open('n'):\n    Net(n)\n", None),
+            ("train.py", "from pkg.net import Net\nfor n in (1, 2):\n    pass\nNet(n)\n", None),
             ("train.py", "from pkg.net import Net\nn = []\nfor i in (1, 2):\n    n.append(i)\nNet(n)\n", None),
             ("train.py", "from pkg.net import Net\nwith pytest.raises(ValueError):\n    Net(7)\n", None),
             ("train.py", "class Net:\n    pass\nNet()\n", None),
@@ -332,6 +348,17 @@ net = Net(7).to(device)
 out = net(torch.rand(batch, length))
 ```
 """
+
+
+def test_a_call_of_a_function_that_returns_it_is_a_recipe(tree: Tree) -> None:
+    build = "def build(name, width):\n    net = Net(width)\n    return net\n"
+    show = "def show(width):\n    return repr(Net(width))\n"
+    path = tree.write("pkg/net.py", f"{NET}\n{build}\n{show}")
+    tree.write("pkg/__init__.py", "")
+    tree.write("train.py", "from pkg.net import build, show\nshow(5)\nnet = build('big', 7)\n")
+    target = tree.targets(path)["Net"]
+    assert shown(target.recipe) == ("train.py", "build('big', 7)", ["from pkg.net import build, show"])
+    assert [recipe.root.source for recipe in target.fallbacks] == ["Net"]
 
 
 def test_a_call_of_what_another_file_builds_is_an_example_for_it(tree: Tree) -> None:
