@@ -28,18 +28,24 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.capture_models import all_cases
-from benchmarks.capture_programs import FRESH, HELD_OUT, LATER, PROGRAMS, text_of
+from benchmarks.capture_programs import FRESH, HELD_OUT, LATER, PROGRAMS, WHOLE, WHOLE_HELD_OUT, text_of
 from benchmarks.fixes import Attempt, Taken, copy_sources, grouped, packages, share, told
 from benchmarks.recall_models import CASES, Case
 from fx_lsp.agent.messages import Capture, Failure
 from fx_lsp.analysis.engine import Engine
-from fx_lsp.analysis.fix_trials import MOST_FIXES
 from fx_lsp.fixes import Fix
 from fx_lsp.fixes.editing.text_edits import applied
 from fx_lsp.rules import rule_for
 from fx_lsp.settings.settings import Settings
 
-GROUPS = {"programs": PROGRAMS, "held out": HELD_OUT, "later": LATER, "fresh": FRESH}
+GROUPS = {
+    "programs": PROGRAMS,
+    "held out": HELD_OUT,
+    "later": LATER,
+    "fresh": FRESH,
+    "whole files": WHOLE,
+    "whole files, held out": WHOLE_HELD_OUT,
+}
 """The programs, by what their places are counted with."""
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -134,7 +140,7 @@ class Worker:
         await self._engine.close()
 
     async def _tried(self, taken: Taken, failure: Failure, path: Path, capture: Capture) -> Taken:
-        for fix in self._engine.proofs.trials.fixes(failure)[:MOST_FIXES]:
+        async for fix in self._engine.proofs.trials.one_by_one(failure):
             proof = await self._engine.proofs.trials.prove(failure, fix)
             logging.info("%s: %s: %s, %s", taken.place, fix.title, proof.verdict, proof.reason)
             taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason))

@@ -1,8 +1,15 @@
-"""Small programs, after habits in public code, that `torch.export` or `torch.compile` can't capture."""
+"""Small programs, after habits in public code, that `torch.export` or `torch.compile` can't capture.
+
+Most are the body of one ``forward``. Those in `capture_files` are whole files, which also say with which inputs they
+are captured; one half of them is held out: fixes may be written because of the other half only.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import indent
+
+FOLDER = Path(__file__).resolve().parent / "capture_files"
 
 HEAD = """\
 import dataclasses
@@ -277,8 +284,17 @@ FRESH = {
 """Programs that somebody wrote who had not read how fx-lsp makes fixes."""
 
 
+WHOLE, WHOLE_HELD_OUT = (
+    {path.stem: path.read_text(encoding="utf-8") for path in sorted((FOLDER / part).glob("*.py"))}
+    for part in ("seen", "held_out")
+)
+"""Whole files, by name."""
+
+
 def text_of(name: str) -> str:
     """The file with one of the programs."""
+    if text := {**WHOLE, **WHOLE_HELD_OUT}.get(name):
+        return text
     return HEAD.replace("{name}", f"capture_{name}").replace(
         "{body}", indent({**PROGRAMS, **HELD_OUT, **LATER, **FRESH}[name], " " * 8)
     )
