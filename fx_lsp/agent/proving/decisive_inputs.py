@@ -30,8 +30,14 @@ MARGIN = 0.1
 FACTORS = (1e-3, 1e3, 1e-6, 1e6)
 """What all inputs with a fraction are multiplied by: a norm, or a change, may be small or large."""
 
-WEIGHTS = (-1.0, 0.0, 10.0, 0.1, -10.0)
-"""What all weights are multiplied by."""
+WEIGHTS = (-1.0, 10.0, 0.1, -10.0)
+"""What all weights are multiplied by. Not zero: with weights of zero, different programs may do the same."""
+
+SHIFTS = (10.0, -10.0)
+"""What is added to one weight, such as a bias."""
+
+MOST_SHIFTED = 8
+"""How many weights are changed alone, the smallest of all."""
 
 
 def decisive_inputs(first: Input, root: Callable[..., Any]) -> Iterator[Input]:
@@ -104,17 +110,23 @@ def _with_other_weights(first: Input, root: Callable[..., Any], numbers: list[fl
     modules = modules_of(root)[:1]
     if modules and can_change(modules[0]):
         changes = [WeightChange(factor=factor) for factor in WEIGHTS]
+        by_size = sorted(modules[0].named_parameters(), key=lambda item: item[1].numel())[:MOST_SHIFTED]
+        changes += [WeightChange(shift=shift, only=name) for shift in SHIFTS for name, _ in by_size]
+        changes += [WeightChange(factor=0.0, only=name) for name, weight in by_size if weight.numel() == 1]
         if any(not buffer.is_floating_point() or buffer.numel() == 1 for buffer in modules[0].buffers()):
             changes += [WeightChange(filled=beside) for number in numbers for beside in _beside(number, whole=True)]
         yield from (replace(first, weights=change) for change in dict.fromkeys(changes))
 
 
 def _with_numbers(first: Input, numbers: list[float]) -> Iterator[Input]:
-    """``first`` with one of the numbers in all tensors, in each of them alone, or in a part of one; or as a number."""
+    """``first`` with one of the numbers in a part of each tensor, or of one, or in all of it; or as a number.
+
+    A whole tensor of one number comes last: there, different programs may do the same.
+    """
     count = len(tensors_of([*first.args, *first.kwargs.values()]))
     for number in numbers:
         for only in (None, *(range(count) if count > 1 else ())):
-            for fill in (_filled, _with_first_row, _with_first_element):
+            for fill in (_with_first_element, _with_first_row, _near, _filled):
                 for whole in (True, False):
                     for value in _beside(number, whole=whole):
                         yield _mapped(first, partial(fill, value, whole), only)
@@ -144,6 +156,14 @@ def _times(factor: float, tensor: torch.Tensor) -> torch.Tensor:
 
 def _filled(value: float, whole: bool, tensor: torch.Tensor) -> torch.Tensor:
     return torch.full_like(tensor, value) if _holds(tensor, whole) else tensor
+
+
+def _near(value: float, whole: bool, tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of different numbers near ``value``, if they may have a fraction."""
+    if whole or not _holds(tensor, whole):
+        return tensor
+    noise = torch.rand(tensor.shape, generator=torch.Generator().manual_seed(0)).to(tensor.dtype)
+    return value + (noise - 0.5) * max(MARGIN * abs(value), 1e-3)
 
 
 def _with_first_row(value: float, whole: bool, tensor: torch.Tensor) -> torch.Tensor:

@@ -13,6 +13,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -115,7 +116,10 @@ def find_inputs(
                     largest, most = _elements(given), LEAST if is_costly(given) else most
                 found.append(given)
                 covered |= reached
-        found += reaching(itertools.chain(_not_finite(first), _unusual(first), decisive(first)))
+        found += reaching(itertools.chain(_not_finite(first), _unusual(first)))
+        for given in reaching(decisive(first)):
+            others = itertools.islice(around(given), LEAST) if given.weights else ()
+            found += [given, *(other for other in others if runs(other, frozenset()) is not None)]
         if len(found) >= LEAST and _is_varied(found, fixed):
             return (*found, *of_other_rank)
     raise NoInputs
@@ -534,7 +538,7 @@ def _changed(
         return change(other) if is_meant else other
 
     args, kwargs = map_tensors(changed, first.args), map_tensors(changed, dict(first.kwargs))
-    return Input(args, kwargs)
+    return replace(first, args=args, kwargs=kwargs)
 
 
 def like(tensor: torch.Tensor, shape: Sequence[int], generator: torch.Generator) -> torch.Tensor:

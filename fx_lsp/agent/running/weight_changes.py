@@ -20,6 +20,10 @@ class WeightChange:
 
     factor: float = 1.0
     """What weights with a fraction are multiplied by."""
+    shift: float = 0.0
+    """What is then added to them."""
+    only: str = ""
+    """The name of the only weight that is changed; empty to change all."""
     filled: float | None = None
     """What buffers are filled with that hold integers, booleans or a single number; None to leave them alone."""
 
@@ -34,9 +38,9 @@ def with_weights(root: torch.nn.Module | None, change: WeightChange | None) -> I
         held for module in root.modules() for held in (module._parameters, module._buffers)
     ]
     saved = [(held, name, tensor, _copied(tensor)) for held in holders for name, tensor in held.items()]
-    for parameter in root.parameters():
-        if not is_lazy(parameter) and parameter.is_floating_point():
-            parameter.data.mul_(change.factor)
+    for weight_name, parameter in root.named_parameters():
+        if not is_lazy(parameter) and parameter.is_floating_point() and change.only in ("", weight_name):
+            parameter.data.mul_(change.factor).add_(change.shift)
     for buffer in root.buffers():
         if change.filled is not None and (not buffer.is_floating_point() or buffer.numel() == 1):
             buffer.data.fill_(change.filled)

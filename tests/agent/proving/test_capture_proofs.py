@@ -137,6 +137,7 @@ async def test_the_captured_program_is_run_too(
 
 
 SCALE = "self.scale = torch.nn.Parameter(torch.tensor(2.0))"
+TWO_SCALES = f"{SCALE}; self.other = torch.nn.Parameter(torch.tensor(3.0))"
 STEPS = 'self.register_buffer("steps", torch.tensor(0))'
 NONE_LEFT = "y = x[x > -5.0]\nif y.numel() == 0:\n    return {}\nreturn y * 2"
 
@@ -162,6 +163,13 @@ NONE_LEFT = "y = x[x > -5.0]\nif y.numel() == 0:\n    return {}\nreturn y * 2"
             SCALE,
             "if self.scale > 5:\n    x = x * 2\nreturn x + 1",
             "return torch.where(self.scale > 5, x * 3, x) + 1",
+            "refuted",
+            "and other weights, the output differs",
+        ),
+        (
+            TWO_SCALES,
+            "if self.scale == 0:\n    return x * self.other * 2\nreturn x + self.scale + self.other",
+            "return torch.where(self.scale == 0, x * self.other * 3, x + self.scale + self.other)",
             "refuted",
             "and other weights, the output differs",
         ),

@@ -47,7 +47,9 @@ def test_weights_are_changed_for_one_call() -> None:
     gate = Gate()
     first = Input((torch.full((2, 3), 0.5), torch.tensor([1])))
     changes = [given.weights for given in decisive_inputs(first, gate) if given.weights]
-    assert WeightChange(factor=0.0) in changes
+    assert WeightChange(factor=-1.0) in changes
+    assert WeightChange(shift=10.0, only="scale") in changes
+    assert WeightChange(factor=0.0) not in changes
     assert WeightChange(filled=100) in changes
     given = Input(first.args, weights=WeightChange(factor=10.0, filled=8))
     seen = observe(gate, given, gate, {"scale", "steps"}, gradients=True)
