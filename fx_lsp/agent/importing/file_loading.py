@@ -237,16 +237,28 @@ class FileLoader:
 
     def _forget(self) -> None:
         """Drop the modules that a failed import has left: the workspace's, and submodules of a package that failed."""
-        for name in [*itertools.takewhile(lambda name: name != self._last, reversed(sys.modules))]:
-            # A module that is loaded on first use would be loaded if it were asked for an attribute.
-            file = getattr(sys.modules[name], "__dict__", {}).get("__file__") or "<>"
-            is_own = self._workspace.owns(file) and name not in self._bare
-            if is_own or name.partition(".")[0] not in sys.modules:
-                del sys.modules[name]
-                above, _, last = name.rpartition(".")
-                if above in self._bare and above in sys.modules:
-                    vars(sys.modules[above]).pop(last, None)  # or `from above import last` would find it
+        names = [*itertools.takewhile(lambda name: name != self._last, reversed(sys.modules))]
+        for name in names:
+            if self._workspace.owns(_file_of(name) or "<>") and name not in self._bare:
+                self._drop(name)
+        for name in reversed(names):
+            above, top = name.rpartition(".")[0], name.partition(".")[0]
+            is_namespace = name not in self._bare and _file_of(name) is None
+            if top not in sys.modules or (is_namespace and above and above not in sys.modules):
+                self._drop(name)
         forget_unfinished_wraps()
+
+    def _drop(self, name: str) -> None:
+        if sys.modules.pop(name, None) is not None:
+            above, _, last = name.rpartition(".")
+            if above in self._bare and above in sys.modules:
+                vars(sys.modules[above]).pop(last, None)  # or `from above import last` would find it
+
+
+def _file_of(name: str) -> str | None:
+    """The file of the module ``name``; None for a folder without an ``__init__.py``, and if it is not imported."""
+    # A module that is loaded on first use would be loaded if it were asked for an attribute.
+    return getattr(sys.modules.get(name), "__dict__", {}).get("__file__") or None
 
 
 def _imports_submodule(error: BaseException) -> bool:

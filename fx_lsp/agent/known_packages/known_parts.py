@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import UnionType
 from typing import Any
 
+import torch
+
 from fx_lsp.agent.importing.stand_ins import StandIn
 from fx_lsp.agent.known_packages import (
     addict_dictionaries,
@@ -155,8 +157,8 @@ class KnownClass(StandIn):
         return super().__getattr__(name) if own is None else own
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """An instance; a stand-in if it is made of one."""
-        if any(isinstance(value, StandIn) for value in args):
+        """An instance; a stand-in if it is made of one, unless it is a module, whose parts stand-ins may be."""
+        if any(isinstance(value, StandIn) for value in args) and not issubclass(self._class, torch.nn.Module):
             return StandIn(f"{self._name}()")
         return self._class(*args, **kwargs)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.missing.missing_uses import note_wrapping
+
 
 class MissingFunction:
     """The target of a node that stands for a call to a missing function with traced values."""
@@ -47,6 +49,14 @@ class MissingModule(torch.nn.Module):
             if name.startswith("__") and name.endswith("__"):
                 raise
         return self._used(f".{name}")
+
+    def __enter__(self) -> MissingModule:
+        """Return the instance: classes of context managers have names like those of modules."""
+        note_wrapping(f"{self._missing}()")
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        """Let exceptions pass."""
 
     def register_module(self, *args: Any, **kwargs: Any) -> Any:
         """Add a submodule; with other arguments, what a registry's method returns: ``@BACKBONES.register_module()``."""

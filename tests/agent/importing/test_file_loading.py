@@ -296,6 +296,15 @@ class A(Net):
 """,
         "if `nowhere.timed()` (missing) does not change what the code that it wraps does",
     ),
+    "a class of context managers": (
+        """
+class A(Net):
+    def forward(self, x):
+        with nowhere.zero.GatheredParameters(modifier_rank=0):
+            return self.layer(x)
+""",
+        "if `nowhere.zero.GatheredParameters()` (missing) does not change what the code that it wraps does",
+    ),
     "a function called for its effect": (
         "class A(Net):\n    def __init__(self):\n        super().__init__()\n        nowhere.init_(self.layer.weight)",
         "",
@@ -543,6 +552,18 @@ async def test_a_guarded_import_takes_its_fallback_without_the_package(client: C
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="only later versions tell what a handler covers")
+async def test_a_folder_without_an_init_file_is_imported_again_with_the_packages_around_it(client: Client) -> None:
+    client.write("pkg/__init__.py", "")
+    client.write(
+        "pkg/nets/__init__.py", "from .inner.ops import f\ntry:\n    import nowhere\nexcept OSError:\n    pass\n"
+    )
+    client.write("pkg/nets/inner/ops.py", "def f(x):\n    return x.cos()\n")
+    text = "from .ops import f\nfrom pkg.nets.inner.other import g\n\ndef model(x):\n    return g(f(x))\n"
+    client.write("pkg/nets/inner/other.py", "def g(x):\n    return x.sin()\n")
+    report = (await client.trace(client.write("pkg/nets/inner/net.py", text), "model")).only
+    assert (report.outcome, noticed(report)) == ("traced", [("missing-package", "import nowhere")])
+
+
 async def test_missing_packages_do_not_have_all_modules_imported_again(client: Client) -> None:
     client.write("first.py", "import torch\ntorch.tally = getattr(torch, 'tally', 0) + 1\n")
     client.write("second.py", "import nowhere.near\nfrom nothing import much\n")

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from fx_lsp.agent.importing.stand_in_modules import StandInModule
-from fx_lsp.agent.importing.stand_ins import StandIn
+from fx_lsp.agent.importing.stand_ins import StandIn, add_as_modules
+from fx_lsp.agent.missing.missing_modules import MissingModule
 from fx_lsp.agent.missing.missing_uses import forget_uses, used_stand_in
 
 
@@ -188,6 +189,12 @@ def test_the_base_classes_of_modules_are_those_of_torch() -> None:
     listed.init_weights()
     assert (stack(torch.ones(1, 2)).shape, stack.init_cfg["type"], listed.is_init) == ((1, 3), "Normal", True)
     assert used_stand_in() is None
+
+
+def test_a_module_may_have_a_stand_in_as_a_part() -> None:
+    add_as_modules()
+    stack = of("mmcv.runner", "Sequential")(torch.nn.ReLU(), StandIn("mmcv.cnn.build_activation_layer()"))
+    assert [type(part).__name__ for part in stack] == ["ReLU", MissingModule.__name__]
 
 
 def test_a_decorator_that_renames_arguments() -> None:
