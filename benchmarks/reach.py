@@ -109,8 +109,9 @@ def classes_of(path: Path) -> tuple[str, ...]:
 
 def _is_model(node: ast.ClassDef) -> bool:
     """Whether a class has bases and its own forward that does something; only running it could tell more."""
+    has_bases = any(ast.unparse(base) != "object" for base in node.bases)
     for member in reversed(node.body):
-        if isinstance(member, ast.FunctionDef) and member.name == "forward" and node.bases:
+        if isinstance(member, ast.FunctionDef) and member.name == "forward" and has_bases:
             decorators = {ast.unparse(decorator) for decorator in member.decorator_list}
             last = member.body[-1]
             is_empty = isinstance(last, ast.Pass) or (
