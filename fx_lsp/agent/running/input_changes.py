@@ -46,6 +46,9 @@ _ABOUT_LENGTH = re.compile(r"(list|tuple) index out of range|not enough values t
 
 _OUT_OF_BOUNDS = re.compile(r"index (\d+) is out of bounds for dimension \d+ with size \d+")
 
+_NO_CLASS = re.compile(r"Target (\d+) is out of bounds")
+"""A loss names a label that is none of its classes."""
+
 _ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
 
 _TOO_SMALL = re.compile(
@@ -93,6 +96,8 @@ class ErrorText:
         self.too_small = len(re.findall(r"\d+", small["all"] or small["x"])) if small else 0
         """How many dimensions the image has that is too small for a window; 0 if the error is about something else."""
         long_enough = [int(index) + 1 for index in _OUT_OF_BOUNDS.findall(text)]
+        self.below = next((int(label) for label in _NO_CLASS.findall(text)), None)
+        """What the labels have to be less than, as far as is known."""
         joined = [sum(map(int, parts.split(","))) for parts in _PARTS.findall(text)]
         sizes = [*joined, *numbers, *long_enough, *map(int, _NUMBER.findall(text)), *_products(shapes)]
         self.sizes = [size for size in dict.fromkeys(sizes) if 0 < size <= LARGEST]
@@ -118,6 +123,8 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
         yield from (replace(like, shape=(number,)) for number in _numbers(like.shape[0], told))
         yield from kinds
         return
+    if told.below and like.kind == "index":
+        yield replace(like, below=told.below)
     if told.about_kind:
         yield from kinds
     shape = like.shape

@@ -39,15 +39,17 @@ class TensorLike:
 
     shape: tuple[int, ...]
     kind: Kind = "float"
+    below: int | None = None
+    """What indices are less than; None means the ``rows`` of `make`."""
 
     def make(self, rows: int, generator: torch.Generator) -> torch.Tensor | int | None:
-        """A tensor of random values, a number, or None; indices are less than ``rows``."""
+        """A tensor of random values, a number, or None; indices are less than ``rows``, unless `below` is known."""
         if self.kind == "none":
             return None
         if self.kind == "number":
             return self.shape[0] if self.shape else NUMBER
         if self.kind == "index":
-            return torch.randint(rows, self.shape, generator=generator)
+            return torch.randint(self.below or rows, self.shape, generator=generator)
         if self.kind == "unit":
             return torch.rand(self.shape, generator=generator)
         values = torch.randn(self.shape, generator=generator)

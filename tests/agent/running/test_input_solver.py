@@ -581,6 +581,21 @@ class Checked(torch.nn.Module):
         return y
 
 
+class Segmented(torch.nn.Module):
+    """Compares what a model yields for each pixel with the pixel's class, of which there are few."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loss = torch.nn.CrossEntropyLoss()
+
+    def forward(self, score: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        height, width = target.size(1), target.size(2)
+        if (score.size(2), score.size(3)) != (height, width):
+            score = torch.nn.functional.interpolate(score, size=(height, width), mode="bilinear")
+        loss: torch.Tensor = self.loss(score, target)
+        return loss
+
+
 class Guided(torch.nn.Module):
     """Needs one of its two optional inputs, which it asks for only after it has checked the others."""
 
@@ -609,6 +624,7 @@ class Guided(torch.nn.Module):
     "root",
     [
         Guided(),
+        Segmented(),
         Checked(),
         PassingOn(),
         PassingOptionsOn(),
