@@ -16,7 +16,10 @@ from fx_lsp.fixes.editing.import_edits import imported
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix if ``x[index] = value`` failed and the index is a mask, or one position or slice of one dimension."""
+    """One fix if ``x[index] = value`` failed and the index is a mask, or one position or slice of one dimension.
+
+    A position is a number, such as that of a loop's turn.
+    """
     statement = source.statement(node)
     match node, statement:
         case ast.Subscript(value=ast.Name(id=name), slice=index), ast.Assign(targets=[target], value=value):
@@ -78,7 +81,7 @@ def _place(source: Source, indices: list[ast.expr]) -> tuple[str, str] | None:
             case ast.Slice(lower=lower, upper=upper, step=None) if found is None:
                 start, end = (source.slice(bound) if bound else "None" for bound in (lower, upper))
                 found = "slice_scatter", f"{dimension}, {start}, {end}"
-            case ast.Constant(value=int()) | ast.UnaryOp(op=ast.USub(), operand=ast.Constant()) if found is None:
+            case _ if found is None and Values(source).is_number(index):
                 found = "select_scatter", f"{dimension}, {source.slice(index)}"
             case _:
                 return None

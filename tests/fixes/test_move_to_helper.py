@@ -417,3 +417,34 @@ def test_what_a_layer_computes_first_of_all_is_passed(body: str, definition: str
 )
 def test_a_layer_that_may_not_run_exactly_once_is_not_passed(body: str, tmp_path: Path) -> None:
     refuse(tmp_path, fixes, HEAD + LAYERED.format(body=indent(body, " " * 8)))
+
+
+FILLED = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = x.new_zeros(x.shape)
+        for i in range(3):
+            y[:, i, :2] = self.layer(x[:, i])[:, 2:]
+            y[:, i, :] = self.layer(y[:, i])
+        return y
+"""
+
+
+def test_what_a_module_returns_is_passed_and_written_by_the_recorded_function(tmp_path: Path) -> None:
+    program = Program(tmp_path, FILLED)
+    (fix,) = program.fixes(fixes)
+    text = applied(FILLED, fix.changes)
+    assert "            y = _forward_y(y, i, self.layer(x[:, i]))\n" in text
+    (fix,) = Program(tmp_path, text).fixes(fixes)
+    text = applied(text, fix.changes)
+    assert "            y = _forward_y_2(y, i, self.layer(y[:, i]))\n" in text
+    inputs = [(torch.ones(n, 3, 4),) for n in (2, 3, 5)]
+    assert same(Program(tmp_path, text).traced_outputs(inputs), program.outputs(inputs))

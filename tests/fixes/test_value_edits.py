@@ -91,6 +91,10 @@ ASSIGNMENTS = {
     "another's values": ("y = x * 2\nx[x > 0] = y[x > 0]", "y = x * 2\nx = torch.where(x > 0, y, x)"),
     "one place": ("x[:, 0] = x[:, 1] * 2", "x = torch.select_scatter(x, x[:, 1] * 2, 1, 0)"),
     "a slice": ("x[:, 1:3] = x[:, :2] * 2", "x = torch.slice_scatter(x, x[:, :2] * 2, 1, 1, 3)"),
+    "one of each turn": (
+        "for i in range(2):\n    x[:, i] = x[:, 2]",
+        "for i in range(2):\n    x = torch.select_scatter(x, x[:, 2], 1, i)",
+    ),
     "from the start": ("x[:1] = x[-1:]", "x = torch.slice_scatter(x, x[-1:], 0, None, 1)"),
 }
 
@@ -105,6 +109,10 @@ def test_an_assignment_makes_a_new_tensor(case: tuple[str, str], tmp_path: Path)
     "body",
     [
         "x[:, 0] = 1",
+        "for row in x.unbind():\n    x[row] = y",
+        "for i in range(2):\n    x[i, i] = x[0, 0]",
+        "for i in range(2):\n    i = x > 0\n    x[i] = y",
+        "for i in range(2):\n    x[i:] = 0",
         "x[0, 0] = x[1, 1]",
         "x[::2] = x",
         "x[x > 0] = y",

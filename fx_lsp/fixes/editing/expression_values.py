@@ -54,8 +54,8 @@ class Values:
             case ast.Call():
                 return self._is_number_call(node)
             case ast.Name():
-                values = list(self._values(node))
-                return bool(values) and all(value is not None and self.is_number(value) for value in values)
+                stores = list(self._stores(node))
+                return bool(stores) and all(isinstance(one, ast.Name) and self._is_given_number(one) for one in stores)
         return False
 
     def is_flag(self, node: ast.expr) -> bool:
@@ -159,6 +159,14 @@ class Values:
             match node:
                 case ast.arg(arg=name.id) | ast.Name(id=name.id, ctx=ast.Store()):
                     yield node
+
+    def _is_given_number(self, store: ast.Name) -> bool:
+        """Whether the name, which is given a value here, gets a number."""
+        match self._source.parent(store):
+            case ast.For(iter=iterated) | ast.comprehension(iter=iterated):
+                return isinstance(iterated, ast.Call) and self._source.names.qualified(iterated.func) == "range"
+        value = self._value(store)
+        return value is not None and self.is_number(value)
 
     def _is_of_loop(self, name: ast.Name) -> bool:
         """Whether ``name`` is the variable of a loop."""

@@ -82,7 +82,15 @@ class _Extractor:
             case _:
                 return []
         calls = [*_certain_calls(first, self._self_name())]
-        return calls if calls != [first] or isinstance(self._nodes[0], ast.If | ast.For) else []
+        return calls if calls != [first] or self._does_more_than_evaluate else []
+
+    @property
+    def _does_more_than_evaluate(self) -> bool:
+        """Whether the part does something with its first value: decides by it, or writes it to a tensor."""
+        match self._nodes[0]:
+            case ast.Assign(targets=targets):
+                return any(isinstance(target, ast.Subscript) for target in targets)
+        return isinstance(self._nodes[0], ast.If | ast.For | ast.AugAssign)
 
     def _can_move(self) -> bool:
         """Whether the part can run in another function: it does not depend on its place, and calls no local name."""
