@@ -88,8 +88,9 @@ def find_inputs(
 
     ``wanted`` are the parts of the code that they should reach. A candidate that ``is_costly``, which is asked only
     about inputs that were run, is made smaller if possible. There are more than `MOST` inputs (or than `LEAST` if an
-    input is costly all the same, or with ``few``) only if they reach more, and only then are there any of another rank,
-    with NaN, infinity, or an unusual dtype or memory format, and ``decisive`` ones.
+    input is costly all the same, or with ``few``) only if they reach more or tell two equal sizes apart. Only if they
+    reach more are there any of another rank, with NaN, infinity, or an unusual dtype or memory format, and ``decisive``
+    ones.
     ``may_run`` is asked before each candidate, before each input of another rank and, once there are enough inputs,
     before each variation. Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or
     numbers apart; the arguments ``fixed`` need not differ.
@@ -107,11 +108,13 @@ def find_inputs(
         reaching = partial(_reaching, covered, wanted, runs, may_run)
         of_other_rank = reaching(_of_other_rank(first))
         for given in around(first):
-            is_enough = len(found) >= most and covered >= wanted
+            is_varied = _is_varied(found, fixed)
+            is_enough = len(found) >= most and covered >= wanted and is_varied
             if is_enough or (len(found) >= LEAST and not may_run()):
                 break
             reached = runs(given, wanted - covered)
-            if reached is not None and (len(found) < most or reached):
+            adds = len(found) < most or reached or (not is_varied and _is_varied([*found, given], fixed))
+            if reached is not None and adds:
                 if _elements(given) > largest:
                     largest, most = _elements(given), LEAST if is_costly(given) else most
                 found.append(given)

@@ -95,6 +95,14 @@ def test_another_rank_does_not_tell_two_equal_sizes_apart() -> None:
         find_inputs(iter([first]), partial(around, root=NET), runs, {"branch"}, lambda given: False)
 
 
+def test_a_few_inputs_also_tell_equal_sizes_apart() -> None:
+    tried = [Input((torch.rand(shape),)) for shape in ((4, 4), (4, 4), (4, 4), (4, 8), (4, 16))]
+    found = find_inputs(
+        iter(tried[:1]), lambda given: iter(tried[1:]), lambda *_: set(), set(), lambda given: False, few=True
+    )
+    assert [tuple(given.args[0].shape) for given in found] == [(4, 4), (4, 4), (4, 4), (4, 8)]
+
+
 @pytest.mark.parametrize("is_what", [torch.isnan, torch.isinf])
 def test_numbers_that_are_not_finite_are_tried_only_if_the_program_asks_for_them(
     is_what: Callable[[torch.Tensor], torch.Tensor],
