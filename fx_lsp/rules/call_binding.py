@@ -51,4 +51,5 @@ traced = torch.fx.symbolic_trace(scale, concrete_args={"factor": 2})
 """,
     text=message,
     kinds=("call-binding",),
+    fixes=("bound_forward",),
 )

@@ -448,3 +448,29 @@ def test_what_a_module_returns_is_passed_and_written_by_the_recorded_function(tm
     assert "            y = _forward_y_2(y, i, self.layer(y[:, i]))\n" in text
     inputs = [(torch.ones(n, 3, 4),) for n in (2, 3, 5)]
     assert same(Program(tmp_path, text).traced_outputs(inputs), program.outputs(inputs))
+
+
+BRANCHES = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.branches = nn.ModuleList(nn.Linear(4, 4) for _ in range(2))
+
+    def forward(self, x):
+        for i in range(2):
+            x[i] = self.branches[i](x[i])
+        return x[0] + x[1]
+"""
+
+
+def test_what_a_module_of_a_list_returns_is_passed(tmp_path: Path) -> None:
+    (fix,) = Program(tmp_path, BRANCHES).fixes(fixes)
+    text = applied(BRANCHES, fix.changes)
+    assert "def _forward_x(x, i, branches):\n    x[i] = branches\n    return x\n" in text
+    assert "            x = _forward_x(x, i, self.branches[i](x[i]))\n" in text
+    inputs = [([torch.ones(n, 4), torch.full((n, 4), 2.0)],) for n in (2, 3)]
+    assert same(Program(tmp_path, text).traced_outputs(inputs), Program(tmp_path, BRANCHES).outputs(inputs))

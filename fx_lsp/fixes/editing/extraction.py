@@ -65,8 +65,7 @@ class _Extractor:
         for node in (*self._outside, *attributes):
             text = ast.unparse(node)
             taken = {*inputs, *self._ordered_names()} - {name for name, passed in inputs.items() if passed == text}
-            value = node.func if isinstance(node, ast.Call) else node
-            assert isinstance(value, ast.Attribute)
+            value = _named(node)
             name = value.attr if value.attr not in taken else ast.unparse(value).replace(".", "_")
             inputs[name] = text
             replacements[node] = name
@@ -215,7 +214,7 @@ class _Extractor:
 def _certain_calls(value: ast.AST, self_name: str | None) -> Iterator[ast.Call]:
     """The outermost calls of methods of ``self`` and of its attributes that evaluating ``value`` certainly makes."""
     match value:
-        case ast.Call(func=ast.Attribute() as method) if _root(method) == self_name:
+        case ast.Call(func=ast.Attribute() | ast.Subscript() as method) if _root(method) == self_name:
             yield value
         case ast.BinOp() | ast.UnaryOp() | ast.Call() | ast.Attribute() | ast.Subscript() | ast.Tuple() | ast.keyword():
             for part in ast.iter_child_nodes(value):
@@ -225,6 +224,14 @@ def _certain_calls(value: ast.AST, self_name: str | None) -> Iterator[ast.Call]:
                 yield from _certain_calls(part, self_name)
         case ast.BoolOp(values=[first, *_]):
             yield from _certain_calls(first, self_name)
+
+
+def _named(node: ast.expr) -> ast.Attribute:
+    """What gives a value its name: the attribute, or the one that is called or whose item is called."""
+    while not isinstance(node, ast.Attribute):
+        assert isinstance(node, ast.Call | ast.Subscript)
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node
 
 
 def _is_called(source: Source, node: ast.expr) -> bool:
