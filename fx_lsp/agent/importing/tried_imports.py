@@ -17,7 +17,7 @@ from traceback import walk_tb
 from types import FrameType
 from typing import Any
 
-from fx_lsp.agent.importing.stand_ins import StandIn
+from fx_lsp.agent.importing.stand_in_modules import StandInModule
 from fx_lsp.agent.inventing.failed_checks import names_in_check
 from fx_lsp.agent.inventing.failing_statement import names_used
 from fx_lsp.agent.traceback_steps import causes
@@ -32,20 +32,41 @@ _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseE
 
 
 @dataclass(frozen=True)
+class _Import:
+    """What an import statement would have got."""
+
+    module: str
+    name: str = ""
+    """The name in the module; empty for the module itself."""
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.name}" if self.name else self.module
+
+    def stand_in(self) -> Any:
+        """What stands for it."""
+        module = StandInModule(self.module)
+        return getattr(module, self.name) if self.name else module
+
+
+@dataclass(frozen=True)
 class TriedImport:
     """A name that stands for nothing, since the import failed that the program tried."""
 
     name: str
     namespace: dict[str, Any]
     """That of the module that tries the import."""
-    source: str
-    """What the name would have stood for, e.g. ``apex.normalization.FusedLayerNorm``."""
+    wanted: _Import
+
+    @property
+    def source(self) -> str:
+        """What the name would have stood for, e.g. ``apex.normalization.FusedLayerNorm``."""
+        return str(self.wanted)
 
     def provide(self) -> bool:
         """Whether the name now has a stand-in; not if it is a base of a class, which is defined already, or a flag."""
         if self.namespace.get(self.name) in (object, False):
             return False
-        self.namespace[self.name] = StandIn(self.source)
+        self.namespace[self.name] = self.wanted.stand_in()
         return True
 
 
@@ -88,29 +109,29 @@ def lacking_base(cls: Any) -> TriedImport | None:
 
 def _lacking(name: str, namespace: dict[str, Any]) -> Iterator[TriedImport]:
     """The name, if what the module has for it is nothing, and the module tries to import it."""
-    if namespace.get(name) in (None, False, object) and (source := _source_of(name, namespace)):
-        yield TriedImport(name, namespace, source)
+    if namespace.get(name) in (None, False, object) and (wanted := _wanted(name, namespace)):
+        yield TriedImport(name, namespace, wanted)
 
 
-def _source_of(name: str, namespace: Mapping[str, Any]) -> str:
-    """What the module tries to import as ``name``, or together with it; empty if it tries nothing of the kind.
+def _wanted(name: str, namespace: Mapping[str, Any]) -> _Import | None:
+    """What the module tries to import as ``name``, or together with it; None if it tries nothing of the kind.
 
     If it imports the name from another module of the program, that one may try.
     """
     tree = _tree_of(namespace)
     for tries in (node for node in ast.walk(tree) if isinstance(node, ast.Try) and _catches(node)):
         bound = [one for statement in tries.body for one in _imported(statement, namespace)]
-        for source, known in bound:
+        for known, wanted in bound:
             if known == name:
-                return source
+                return wanted
         if bound and any(_assigns(statement, name) for statement in tries.body):
-            return bound[0][0]
+            return bound[0][1]
     for statement in tree.body:
-        for source, known in _imported(statement, namespace):
-            module, _, of_module = source.rpartition(".")
-            if known == name and module in sys.modules and sys.modules[module].__dict__ is not namespace:
-                return _source_of(of_module, vars(sys.modules[module]))
-    return ""
+        for known, wanted in _imported(statement, namespace):
+            other = vars(sys.modules[wanted.module]) if wanted.module in sys.modules else namespace
+            if known == name and wanted.name and other is not namespace:
+                return _wanted(wanted.name, other)
+    return None
 
 
 def _catches(node: ast.Try) -> bool:
@@ -119,15 +140,17 @@ def _catches(node: ast.Try) -> bool:
     return any(isinstance(part, ast.Name) and part.id in _CATCHING for kind in kinds for part in ast.walk(kind))
 
 
-def _imported(statement: ast.stmt, namespace: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a statement imports, by its full name, and the name that it gets."""
+def _imported(statement: ast.stmt, namespace: Mapping[str, Any]) -> Iterator[tuple[str, _Import]]:
+    """The names that a statement imports, each with what it stands for."""
     match statement:
         case ast.Import(names=aliases):
-            yield from ((alias.name, alias.asname or alias.name.partition(".")[0]) for alias in aliases)
+            for alias in aliases:
+                top = alias.name.partition(".")[0]
+                yield alias.asname or top, _Import(alias.name if alias.asname else top)
         case ast.ImportFrom(module=module, names=aliases, level=level):
             package = str(namespace.get("__package__") or "")
             above = importlib.util.resolve_name("." * level + (module or ""), package) if package else module or ""
-            yield from ((f"{above}.{alias.name}", alias.asname or alias.name) for alias in aliases)
+            yield from ((alias.asname or alias.name, _Import(above, alias.name)) for alias in aliases)
 
 
 def _assigns(statement: ast.stmt, name: str) -> bool:
