@@ -64,7 +64,7 @@ class TriedImport:
 
     def provide(self) -> bool:
         """Whether the name now has a stand-in; not if it is a base of a class, which is defined already, or a flag."""
-        if self.namespace.get(self.name) in (object, False):
+        if self.namespace.get(self.name) is not None:
             return False
         self.namespace[self.name] = self.wanted.stand_in()
         return True
@@ -109,8 +109,13 @@ def lacking_base(cls: Any) -> TriedImport | None:
 
 def _lacking(name: str, namespace: dict[str, Any]) -> Iterator[TriedImport]:
     """The name, if what the module has for it is nothing, and the module tries to import it."""
-    if namespace.get(name) in (None, False, object) and (wanted := _wanted(name, namespace)):
+    if _is_nothing(namespace.get(name)) and (wanted := _wanted(name, namespace)):
         yield TriedImport(name, namespace, wanted)
+
+
+def _is_nothing(value: object) -> bool:
+    """Whether nothing can be done with a value; a stand-in, which takes note of comparisons, is not compared."""
+    return value is None or value is False or value is object
 
 
 def _wanted(name: str, namespace: Mapping[str, Any]) -> _Import | None:

@@ -18,7 +18,7 @@ from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.stand_ins import StandIn
-from fx_lsp.agent.importing.tried_imports import lacking_base
+from fx_lsp.agent.importing.tried_imports import lacking_base, tried_import
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent
 from fx_lsp.agent.messages import STATIC_FORWARD, Costs, Details, Failure, Intent, Outcome, Report, Target
@@ -139,6 +139,9 @@ class TargetRun:
         """Build and trace. Raises `InconclusiveOnMeta` if that fails with ``on_meta`` and might not without it."""
         if not self._shared.is_unused:  # otherwise, what its build has used of missing packages counts
             forget_uses()
+        return self._run(on_meta)
+
+    def _run(self, on_meta: bool) -> Report:
         try:
             built = self._build(on_meta)
         except BaseException as error:
@@ -158,8 +161,17 @@ class TargetRun:
         try:
             report, reason = self._traced(built), missing_dependency() or undecided_call()
         except BaseException as error:
-            if (reason := missing_dependency(error=error)) is None:
-                return self._by_default(built, on_meta) or self._failed(error, built, on_meta)
+            ended = error
+        else:
+            return self._decided(report, built, reason)
+        if (tried := tried_import(ended)) and tried.provide():
+            return self._run(on_meta)
+        if reason := missing_dependency(error=ended):
+            return self.report("unchecked", reason=reason)
+        return self._by_default(built, on_meta) or self._failed(ended, built, on_meta)
+
+    def _decided(self, report: Report, built: Built, reason: str | None) -> Report:
+        """The ``report`` on a trace that came to its end; ``reason`` says why nothing is known all the same, if so."""
         if reason is None and built.recipe.made_up and self._graph is not None and calls_invented_item(self._graph):
             reason = "it calls an item of a value that fx-lsp invented"
         if reason is not None:

@@ -2,6 +2,7 @@
 # Block: traced on a condition
 # Fused: traced on a condition
 # Scaled: unchecked
+# Branching: failed control-flow
 # Packed: unchecked
 # Holder: unchecked
 # Checked: unchecked
@@ -58,6 +59,12 @@ class Fused(nn.Module):
 class Scaled(nn.Module):
     def forward(self, x):
         return fused_scale(x, 2)
+
+
+class Branching(nn.Module):
+    def forward(self, x):
+        scaled = fused_scale(x, 2)
+        return scaled if x.sum() > 0 else -scaled
 
 
 class Packed(PackedConv):
