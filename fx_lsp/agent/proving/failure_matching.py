@@ -59,6 +59,9 @@ class FoundFailures:
     """Whether the program was explored to its end."""
     doubtful: bool
     """Whether tensors without memory may have caused the first failure."""
+    raised: Place = ""
+    """Where the program itself raises an exception before anything else fails: whatever its inputs are, since nothing
+    has been assumed yet. Empty if it does not."""
     reported: tuple[tuple[Place, Failure], ...] = ()
     """For another capture than a trace: what was reported, in order."""
 
@@ -117,6 +120,12 @@ def check_mended(before: FoundFailures, after: FoundFailures, mended: Places) ->
     for place, count in mended.items():
         if after.places[place] > before.places[place] - count:
             raise ProofEnded("refuted", f"tracing still fails at {_shown(place)}")
+
+
+def check_raised(before: FoundFailures, after: FoundFailures) -> None:
+    """Raises `ProofEnded` if the program itself raises an exception ``after`` an edit, whatever its inputs are."""
+    if after.raised and not before.places[after.raised]:
+        raise ProofEnded("refuted", f"after the edit, tracing fails at {_shown(after.raised)}")
 
 
 def check_places(
@@ -248,6 +257,7 @@ def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any
         frozenset((place, span.file, span.line) for place, _, span in placed if span),
         complete=exploration.graph is not None,
         doubtful=bool(stops) and stops[0][0] in DOUBTFUL,
+        raised=placed[0][0] if placed and placed[0][1] is FailureKind.EXCEPTION else "",
     )
 
 

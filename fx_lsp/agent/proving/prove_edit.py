@@ -30,6 +30,7 @@ from fx_lsp.agent.proving.failure_matching import (
     check_capture_places,
     check_mended,
     check_places,
+    check_raised,
     comparable,
     edited_lines,
     explored_failures,
@@ -171,6 +172,8 @@ class _EditProof:
         """
         largest = self._largest_number()
         small = not self._request.full_size and largest < NARROWEST
+        if self._request.function_only:
+            self._changed_function()
         if self._request.failures and (self._request.capture != "fx" or not self._changes_a_step()):
             self._check_early(small=small)
         before = self._examined(small=small)
@@ -183,6 +186,8 @@ class _EditProof:
 
     def _check_early(self, *, small: bool) -> None:
         """Raises `ProofEnded` if the edited program can't be captured, which takes little time to find out.
+
+        If it needs the argument that the edit fixes, it can't be captured either.
 
         ``small``: as for `_examined`.
         """
@@ -199,6 +204,8 @@ class _EditProof:
                     self._check_places(before, after)
                 else:
                     check_mended(before.found, after, self._comparable(before, after))
+                    if self._fixes_argument:
+                        check_raised(before.found, after)
             except ProofEnded:
                 self._remember(before.remembered)
                 raise
@@ -308,7 +315,7 @@ class _EditProof:
 
     def _function(self, file: ImportedFile, known: Findings) -> _Before:
         """What the only function does that the edit changes, and where the program breaks. Raises `ProofEnded`."""
-        path, name = self._changed_function(file)
+        path, name = self._changed_function()
         watched = self._watched(file)
         program, run = self._built(file, watched)
         function = function_of(program, file, path, name)
@@ -321,7 +328,7 @@ class _EditProof:
         before = self._broken_with({}, file, known, runs, program.built.shown)
         return replace(before, function=_Function(path, name, effects))
 
-    def _changed_function(self, file: ImportedFile) -> tuple[str, str]:
+    def _changed_function(self) -> tuple[str, str]:
         """The file and the name of the only function that the edit changes. Raises `ProofEnded`."""
         edits = [*self._edits()]
         spans = [step.span for failure in self._request.failures for step in failure.chain]

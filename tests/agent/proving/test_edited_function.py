@@ -188,3 +188,17 @@ WRAPPED = "import torch.fx\n" + NET.replace("class Net", 'torch.fx.wrap("len")\n
 def test_the_only_function_that_an_edit_changes(new: str, expected: str | None) -> None:
     line = NET[: NET.index(HALF)].count("\n") + 2
     assert changed_function(NET, new, line) == expected
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_an_edit_of_more_than_one_function_is_not_tried_at_all(client: Client) -> None:
+    text = "import torch\n" + NET.replace("import torch\n", "")
+    file = client.write("net.py", text)
+    target = target_of(file, "Net()")
+    failures = (await client.trace(file, target)).only.failures
+    edited = {file: text.replace("len(x)", "x.size(0)")}
+    request = Prove(
+        file, target, target, failures[:1], {file: "raise ValueError\n"}, edited, (str(client.root),), PATIENT
+    )
+    proof = await client.agent.prove(dataclasses.replace(request, function_only=True))
+    assert proof.reason == "the edit changes more than one function"
