@@ -118,10 +118,14 @@ def _is_nothing(value: object) -> bool:
     return value is None or value is False or value is object
 
 
-def _wanted(name: str, namespace: Mapping[str, Any]) -> _Import | None:
+MOST_MODULES = 5
+"""Through how many modules a name is followed that one imports from the other."""
+
+
+def _wanted(name: str, namespace: Mapping[str, Any], most: int = MOST_MODULES) -> _Import | None:
     """What the module tries to import as ``name``, or together with it; None if it tries nothing of the kind.
 
-    If it imports the name from another module of the program, that one may try.
+    If it imports the name from another module of the program, that one may try, or the next, up to ``most`` modules.
     """
     tree = _tree_of(namespace)
     for tries in (node for node in ast.walk(tree) if isinstance(node, ast.Try) and _catches(node)):
@@ -134,8 +138,8 @@ def _wanted(name: str, namespace: Mapping[str, Any]) -> _Import | None:
     for statement in tree.body:
         for known, wanted in _imported(statement, namespace):
             other = vars(sys.modules[wanted.module]) if wanted.module in sys.modules else namespace
-            if known == name and wanted.name and other is not namespace:
-                return _wanted(wanted.name, other)
+            if known == name and wanted.name and other is not namespace and most > 1:
+                return _wanted(wanted.name, other, most - 1)
     return None
 
 

@@ -89,3 +89,9 @@ async def test_what_is_done_without_it_is_not_known(client: Client, text: str) -
 async def test_what_no_import_explains_is_a_failure(client: Client) -> None:
     text = f"try:\n    import nowhere\nexcept ImportError:\n    nowhere = None\nfused = None\n{CALLS}"
     assert (await reports(client, text))["Net"].outcome == "failed"
+
+
+async def test_modules_that_import_a_name_from_each_other_lead_nowhere(client: Client) -> None:
+    there = "fused = None\nfrom net import fused"
+    text = f"fused = None\nfrom there import fused\n{CALLS}"
+    assert (await reports(client, text, there=there))["Net"].outcome == "failed"
