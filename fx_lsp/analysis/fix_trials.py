@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from fx_lsp.agent.messages import Capture, Failure, Proof, Prove, Recipe, Report, Span, Target
+from fx_lsp.agent.messages import Capture, Failure, Outcome, Proof, Prove, Recipe, Report, Span, Target
 from fx_lsp.analysis.enclosing_models import enclosing_models
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
@@ -32,6 +32,9 @@ MOST_FIXES = 4
 
 MOST_ALIKE = 3
 """For how many further targets a fix is tried."""
+
+NO_MODEL = frozenset[Outcome]({"not-built", "not-imported", "timed-out", "out-of-memory", "crashed"})
+"""How the trace of a model ends on whose parts no fix can be tried, since the model can't be had at all."""
 
 MOST_AT_ONCE = 24
 """For how many further failures of the same target a fix is tried at the same time."""
@@ -281,11 +284,15 @@ class FixTrials:
         return next((recipe for recipe in (*recipes, *traced.target.hosts) if has_part(recipe, shown)), None)
 
     def _models_around(self, path: str, traced: Traced) -> list[Recipe]:
-        """How to build models that the target, which was built alone, is a part of."""
+        """How to build models that the target, which was built alone, is a part of, unless they can't be built."""
         result, lines = self._scheduler.results.get(path), self._scheduler.documents.snapshot().lines_of(path)
         if result is None or lines is None or self._host(path, traced) is not None:
             return []
-        others = [other.target for other in result.traced.values() if other is not traced]
+        others = [
+            other.target
+            for other in result.traced.values()
+            if other is not traced and not (other.report and other.report.outcome in NO_MODEL)
+        ]
         return enclosing_models(lines.text, traced.target, others)
 
     def _alike(self, failure: Failure) -> list[Failure]:

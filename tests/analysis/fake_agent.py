@@ -51,7 +51,11 @@ class Request:
         return self.message.targets
 
     def report(self, key: str, *failures: Failure, code: str = "", nodes: int = 0, partial: bool = False) -> None:
-        outcome: Outcome = "failed" if failures else "traced"
+        self.end(key, "failed" if failures else "traced", *failures, code=code, nodes=nodes, partial=partial)
+
+    def end(
+        self, key: str, outcome: Outcome, *failures: Failure, code: str = "", nodes: int = 0, partial: bool = False
+    ) -> None:
         self.answers.put_nowait(Report(1, key, outcome, failures, nodes, code, partial=partial))
 
     def done(self, *dependencies: str) -> None:

@@ -13,7 +13,7 @@ import pytest_asyncio
 from lsprotocol import types
 
 import fx_lsp.server.features.code_actions
-from fx_lsp.agent.messages import Failure, Proof, Report, Span, Step, Verdict
+from fx_lsp.agent.messages import Failure, Outcome, Proof, Report, Span, Step, Verdict
 from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.directive_edits import INPUTS
@@ -179,6 +179,26 @@ async def test_where_no_inputs_were_found_a_comment_with_inputs_is_offered(
     await until(lambda: not bench.proofs.busy)
     titles = [action.title for action in await opened.actions()]
     assert (INPUTS in titles) is lacks_inputs
+
+
+@pytest.mark.parametrize("outcome", ["traced", "not-built"])
+async def test_a_fix_of_a_part_is_tried_in_a_model_that_can_be_built(bench: Bench, outcome: Outcome) -> None:
+    text = f"{NET}\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n        self.net = Net()\n"
+    bench.proofs.trials.find_fixes = fixes_of
+    path = bench.open("model.py", f"{text}\n    def forward(self, x):\n        return self.net(x)\n")
+    failure = failure_at(span_of(path, text, "len(x)"))
+    request = await bench.agent.asked()
+    part, model = sorted(request.targets, key=lambda target: target.symbol or "", reverse=True)
+    request.report(part.key, failure)
+    request.end(model.key, outcome)
+    request.done()
+    await bench.complete(path)
+    proving = asyncio.create_task(bench.proofs.trials.prove(failure, fixes_of(failure, bench.documents.text)[0]))
+    (await bench.agent.tried()).answer.set_result(Proof(1, "untried", "because", lacks_inputs=True))
+    second = await bench.agent.tried()
+    assert second.message.target.recipe.is_host is (outcome == "traced")
+    second.settle("proven")
+    assert (await proving).verdict == "proven"
 
 
 async def test_after_a_new_report_fixes_are_tried_again(opened: Opened) -> None:
