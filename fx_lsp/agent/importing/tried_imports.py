@@ -12,7 +12,7 @@ import linecache
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from traceback import walk_tb
 from types import FrameType
 from typing import Any
@@ -38,6 +38,8 @@ class _Import:
     module: str
     name: str = ""
     """The name in the module; empty for the module itself."""
+    is_used: bool = False
+    """Whether the name is not imported itself, but computed from what is: ``version = float(apex.__version__)``."""
 
     def __str__(self) -> str:
         return f"{self.module}.{self.name}" if self.name else self.module
@@ -63,8 +65,11 @@ class TriedImport:
         return str(self.wanted)
 
     def provide(self) -> bool:
-        """Whether the name now has a stand-in; not if it is a base of a class, which is defined already, or a flag."""
-        if self.namespace.get(self.name) is not None:
+        """Whether the name now has a stand-in.
+
+        It gets none if it is a base of a class, which is defined already, or a flag or another value.
+        """
+        if self.namespace.get(self.name) is not None or self.wanted.is_used:
             return False
         self.namespace[self.name] = self.wanted.stand_in()
         return True
@@ -134,7 +139,7 @@ def _wanted(name: str, namespace: Mapping[str, Any], most: int = MOST_MODULES) -
             if known == name:
                 return wanted
         if bound and any(_assigns(statement, name) for statement in tries.body):
-            return bound[0][1]
+            return replace(bound[0][1], is_used=True)
     for statement in tree.body:
         for known, wanted in _imported(statement, namespace):
             other = vars(sys.modules[wanted.module]) if wanted.module in sys.modules else namespace

@@ -6,6 +6,7 @@
 # Packed: unchecked
 # Holder: unchecked
 # Checked: unchecked
+# Versioned: unchecked
 # Own: failed exception
 
 import torch
@@ -25,6 +26,7 @@ except ImportError:
 try:
     import kernels_that_are_missing
 
+    version = float(kernels_that_are_missing.__version__)
     HAS_KERNELS = True
 except ImportError:
     HAS_KERNELS = False
@@ -90,6 +92,11 @@ class Checked(nn.Module):
 
     def forward(self, x):
         return torch.relu(self.inner(x))
+
+
+class Versioned(nn.Module):
+    def forward(self, x):
+        return x + 1 if version > 1.0 else x - 1
 
 
 class Own(nn.Module):
