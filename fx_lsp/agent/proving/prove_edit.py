@@ -258,7 +258,7 @@ class _EditProof:
             raise ProofEnded("refuted", f"after the edit, {end.reason}") from None
         before: _Before = loaded(packed)
         with _with_sizes(before.sizes):
-            self._compare(before, file)
+            unlike = self._compare(before, file)
         if before.other is not None:
             sizes, runs = before.other
             with _with_sizes(sizes):
@@ -272,6 +272,7 @@ class _EditProof:
         what = f"`{before.function.name}`, run alone," if before.function else "the edited code"
         proven = f"{what} behaves the same on {len(before.runs.inputs)} inputs{where}"
         proven = f"{proven}, with {_described(before.sizes)}" if before.sizes else proven
+        proven = f"{proven}, but whether `{unlike[0]}` gets a gradient of zeros or none differs" if unlike else proven
         unseen = sorted({part.lines.start for part in before.runs.missed})
         return f"{proven}; none of them reaches line {unseen[0]}, which is moved unchanged" if unseen else proven
 
@@ -433,11 +434,12 @@ class _EditProof:
         search = InputSearch(fixed, program.built.recipe.inputs, watched, any_values=any_values)
         return replace(search, host=host) if target.recipe.is_host else search
 
-    def _compare(self, before: _Before, file: ImportedFile) -> None:
+    def _compare(self, before: _Before, file: ImportedFile) -> list[str]:
+        """Raises `ProofEnded` if the edited program differs in what counts; returns what `check_program` returns."""
         request, apart = self._request, self._apart()
         if not isinstance(before.runs, ProgramRuns):
             self._check_places(before, self._failures_after(before.sizes, file))
-            return
+            return []
         program = build_program(file, request.edited_target, before.runs.names)
         if request.target.recipe.made_up and program.built.shown != before.shown:
             raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
@@ -450,11 +452,12 @@ class _EditProof:
                 apart, program.built, file.workspace.owns, before.on_way.by_parameter(program.built.root)
             )
         self._check_places(before, found)
-        self._check(program, before.runs, must_succeed=not found.places)
+        unlike = self._check(program, before.runs, must_succeed=not found.places)
         if before.function is not None and before.function.effects != apart(
             partial(side_effects, program, before.runs.inputs)
         ):
             raise ProofEnded("untried", f"`{before.function.name}` has other side effects after the edit")
+        return unlike
 
     def _failures_after(self, sizes: Sizes, file: ImportedFile) -> FoundFailures:
         """Where the edited program breaks with guessed inputs. ``sizes`` are those that its constructors receive."""
@@ -469,15 +472,19 @@ class _EditProof:
         trace = Trace(request.file, (target,), request.overlays, request.roots, id=request.id, capture=request.capture)
         return captured_failures(self._apart(), file, trace)
 
-    def _check(self, program: Program, runs: ProgramRuns, *, must_succeed: bool = False) -> None:
-        """``must_succeed``: whether the program can be captured by other means than a trace."""
+    def _check(self, program: Program, runs: ProgramRuns, *, must_succeed: bool = False) -> list[str]:
+        """Raises `ProofEnded` if the program or what is captured of it differs; returns what `check_program` returns.
+
+        ``must_succeed``: whether the program can be captured by other means than a trace.
+        """
         capture, apart = self._request.capture, self._apart()
-        apart(partial(check_program, program, runs))
+        unlike = apart(partial(check_program, program, runs))
         if capture == "fx":
             apart(partial(check_graph, program, runs))
         else:
             apart(partial(check_fake_kernels, program, runs))
             apart(partial(check_captured, capture, program, runs, must_succeed=must_succeed))
+        return unlike
 
     def _comparable(self, before: _Explored, after: FoundFailures) -> Places:
         """The failures of a trace that have to be gone after the edit."""

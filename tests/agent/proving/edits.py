@@ -516,15 +516,4 @@ UNTRIED = {
         Edit(program("y = len(x)\nreturn Box(map(len, [y]))", before=BOX), "len(x)", "x.size(0)"),
         "the target returns an object of type `builtins.map`, which can't be compared",
     ),
-    "a gradient of zeros instead of none": (
-        Edit(
-            program(
-                "if x.sum() > 0:\n    return x * self.scale\nreturn x",
-                init="self.scale = torch.nn.Parameter(torch.ones(()))",
-            ),
-            "if x.sum() > 0:\n            return x * self.scale\n        return x",
-            "return torch.where(x.sum() > 0, x * self.scale, x)",
-        ),
-        "whether `scale` gets a gradient of zeros, or none, differs in the edited code",
-    ),
 }

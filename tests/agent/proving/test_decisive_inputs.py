@@ -17,6 +17,8 @@ def is_large(x: torch.Tensor) -> torch.Tensor:
 
 
 class Gate(nn.Module):
+    steps: torch.Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.threshold = 0.25

@@ -35,7 +35,6 @@ NOTHING_DIFFERS = "trial_runs.difference = trial_runs.difference_in_graph = lamb
 IGNORE = "result_comparison._difference = lambda what, *pair: None if what == {part!r} else difference(what, *pair)"
 NO_ATTRIBUTES = "plain_values._attributes = lambda value: {}"
 NO_GRADIENTS = "result_comparison._gradients = lambda old, new: None"
-ALIKE_GRADIENTS = "trial_runs.unlike_gradients = lambda old, new: []"
 NO_GRAPH = "prove_edit.check_graph = lambda program, runs: None"
 NO_PLACES = "prove_edit.check_places = lambda *arguments: None"
 NO_NUDGE = "trial_runs.perturb_weights = lambda root, names: None"
@@ -52,7 +51,6 @@ MUTATIONS = [
     (NO_ATTRIBUTES, "a number in an object"),
     (NO_ATTRIBUTES, "a number in a slot"),
     (NO_GRADIENTS, "the gradient of the other side is NaN"),
-    (ALIKE_GRADIENTS, "a gradient of zeros instead of none"),
     (NO_GRAPH, "a graph that keeps one branch"),
     (NO_PLACES, "nothing is mended"),
     (NO_PLACES, "another failure comes"),

@@ -34,6 +34,15 @@ async def test_a_branch_that_is_moved_unchanged_need_not_be_reached(client: Clie
     assert proof.reason.endswith("which is moved unchanged")
 
 
+async def test_a_proof_tells_what_gets_a_gradient_of_zeros_instead_of_none(client: Client) -> None:
+    branch = "if x.sum() > 0:\n    return x * self.scale\nreturn x"
+    before = program(branch, init="self.scale = torch.nn.Parameter(torch.ones(()))")
+    old = indent(branch, " " * 8).strip()
+    proof = await prove(client, Edit(before, old, "return torch.where(x.sum() > 0, x * self.scale, x)"))
+    assert proof.verdict == "proven", proof.reason
+    assert proof.reason.endswith(", but whether `scale` gets a gradient of zeros or none differs")
+
+
 @pytest.mark.parametrize(("edit", "reason"), REFUTED.values(), ids=REFUTED)
 async def test_an_edit_that_changes_something_is_refuted(client: Client, edit: Edit, reason: str) -> None:
     proof = await prove(client, edit)
