@@ -272,7 +272,7 @@ class _EditProof:
         what = f"`{before.function.name}`, run alone," if before.function else "the edited code"
         proven = f"{what} behaves the same on {len(before.runs.inputs)} inputs{where}"
         proven = f"{proven}, with {_described(before.sizes)}" if before.sizes else proven
-        proven = f"{proven}, but whether `{unlike[0]}` gets a gradient of zeros or none differs" if unlike else proven
+        proven = f"{proven}, but {unlike[0]}" if unlike else proven
         unseen = sorted({part.lines.start for part in before.runs.missed})
         return f"{proven}; none of them reaches line {unseen[0]}, which is moved unchanged" if unseen else proven
 

@@ -51,11 +51,16 @@ def difference_in_graph(program: Observation, graph: Observation) -> str | None:
 
 
 def unlike_gradients(old: Observation, new: Observation) -> list[str]:
-    """What gets a gradient in only one of the calls: one of zeros, but an optimizer leaves alone what gets none."""
-    if old.gradients is None or new.gradients is None:
+    """Says for what only one of the calls has a gradient, of zeros: an optimizer leaves alone what gets none."""
+    before, after = old.gradients, new.gradients
+    if before is None or after is None:
         return []
-    names = dict.fromkeys([*old.gradients, *new.gradients])
-    return [name for name in names if (old.gradients.get(name) is None) != (new.gradients.get(name) is None)]
+    added = [name for name in after if after[name] is not None and before.get(name) is None]
+    lost = [name for name in before if before[name] is not None and after.get(name) is None]
+    return [
+        *(f"`{name}` gets a gradient of zeros instead of none" for name in added),
+        *(f"`{name}` gets no gradient instead of one of zeros" for name in lost),
+    ]
 
 
 def differs_by_rounding(old: Observation, new: Observation, repeated: Iterable[Observation], compare: Compare) -> bool:

@@ -223,8 +223,7 @@ def _runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: F
 def check_program(program: Program, runs: ProgramRuns) -> list[str]:
     """Raises `ProofEnded` unless the program does what ``runs`` has recorded.
 
-    Returns the names of what gets a gradient of zeros instead of none, or none instead of zeros, if the program is in
-    training mode.
+    Says what gets a gradient of zeros instead of none, or none instead of zeros, if the program is in training mode.
     """
     unlike: dict[str, None] = {}
 
