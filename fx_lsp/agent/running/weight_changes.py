@@ -38,13 +38,14 @@ def with_weights(root: torch.nn.Module | None, change: WeightChange | None) -> I
         held for module in root.modules() for held in (module._parameters, module._buffers)
     ]
     saved = [(held, name, tensor, _copied(tensor)) for held in holders for name, tensor in held.items()]
-    for weight_name, parameter in root.named_parameters():
-        if not is_lazy(parameter) and parameter.is_floating_point() and change.only in ("", weight_name):
-            parameter.data.mul_(change.factor).add_(change.shift)
-    for buffer in root.buffers():
-        if change.filled is not None and (not buffer.is_floating_point() or buffer.numel() == 1):
-            buffer.data.fill_(change.filled)
     try:
+        for weight_name, parameter in root.named_parameters():
+            if _is_writable(parameter) and parameter.is_floating_point() and change.only in ("", weight_name):
+                parameter.data.mul_(change.factor).add_(change.shift)
+        for buffer in root.buffers():
+            is_meant = not buffer.is_floating_point() or buffer.numel() == 1
+            if change.filled is not None and is_meant and _is_writable(buffer):
+                buffer.data.fill_(change.filled)
         yield
     finally:
         for held, name, tensor, values in saved:
@@ -60,4 +61,12 @@ def can_change(root: torch.nn.Module) -> bool:
 
 
 def _copied(tensor: torch.Tensor | None) -> torch.Tensor | None:
-    return None if tensor is None or is_lazy(tensor) else tensor.data.clone()
+    return tensor.data.clone() if tensor is not None and _is_writable(tensor) else None
+
+
+def _is_writable(tensor: torch.Tensor) -> bool:
+    """Whether torch lets a tensor be changed in place: not one that was expanded, whose elements share memory."""
+    if is_lazy(tensor):
+        return False
+    strides = tensor.stride() if tensor.layout is torch.strided else tensor.shape
+    return not any(step == 0 and size > 1 for step, size in zip(strides, tensor.shape, strict=True))
