@@ -120,7 +120,7 @@ _KNOWN: dict[tuple[str, str], Any] = {
 """By the top-level package and the name of the class or function; some packages have it in several modules."""
 
 _TRANSPARENT: dict[tuple[str, str], Callable[..., Any]] = {
-    ("overrides", "overrides"): transparent_decorators.itself,
+    ("overrides", "overrides"): transparent_decorators.overrides,
     ("transformers", "add_code_sample_docstrings"): transparent_decorators.documenting,
     ("transformers", "add_end_docstrings"): transparent_decorators.documenting,
     ("transformers", "add_start_docstrings"): transparent_decorators.documenting,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+from abc import ABCMeta
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 
 
-class BaseModule(torch.nn.Module):
-    """A module that keeps ``init_cfg``. Which values its weights get changes nothing about a trace."""
+class BaseModule(torch.nn.Module, metaclass=ABCMeta):
+    """A module that keeps ``init_cfg``, and may have abstract methods.
+
+    Which values its weights get changes nothing about a trace.
+    """
 
     def __init__(self, init_cfg: Any = None) -> None:
         super().__init__()

@@ -14,5 +14,10 @@ def documenting(*args: Any, **kwargs: Any) -> Callable[[T], T]:
 
 
 def itself(thing: T) -> T:
-    """The function that a decorator without arguments gets."""
+    """What is decorated."""
     return thing
+
+
+def overrides(method: Any = None, **options: bool) -> Any:
+    """A decorator that is written without parentheses, or with options on what it checks about a method."""
+    return itself if method is None else method

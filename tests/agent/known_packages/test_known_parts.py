@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -212,3 +213,14 @@ def test_a_decorator_that_documents_changes_nothing() -> None:
     documents = of("transformers.utils", "replace_return_docstrings")
     assert documents(output_type=StandIn("transformers.modeling_outputs.Output"))(forward) is forward
     assert of("overrides", "overrides")(forward) is forward
+    assert of("overrides", "overrides")(check_signature=False)(forward) is forward
+
+
+def test_a_module_with_an_abstract_method_is_not_built() -> None:
+    class Head(of("mmcv.runner", "BaseModule")):  # type: ignore[misc]
+        @abstractmethod
+        def loss(self, x: Any) -> Any:
+            """Only subclasses know."""
+
+    with pytest.raises(TypeError, match="abstract"):
+        Head()
