@@ -19,7 +19,7 @@ from typing import Any
 
 from fx_lsp.agent.importing.stand_in_modules import StandInModule
 from fx_lsp.agent.inventing.failed_checks import names_in_check
-from fx_lsp.agent.inventing.failing_statement import names_used
+from fx_lsp.agent.inventing.failing_statement import names_acted_on
 from fx_lsp.agent.traceback_steps import causes
 
 _OF_NONE = re.compile(r"'NoneType' object (is not callable|has no attribute|is not subscriptable)")
@@ -97,7 +97,7 @@ def _names_behind(error: BaseException, frame: FrameType, line: int) -> list[str
         case NameError(name=str(name)):
             return [name]
         case TypeError() | AttributeError() if _OF_NONE.search(str(error)):
-            return names_used(frame, line)
+            return names_acted_on(frame, line)
         case AssertionError() | ImportError() | RuntimeError() | ValueError():
             return names_in_check(frame, line)
     return []

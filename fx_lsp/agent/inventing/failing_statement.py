@@ -50,12 +50,16 @@ def sequence_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
             yield from _evaluated(part, names)
 
 
-def names_used(frame: FrameType, line: int) -> list[str]:
-    """The variables that the statement at ``line`` of ``frame`` reads."""
+def names_acted_on(frame: FrameType, line: int) -> list[str]:
+    """The variables that the statement at ``line`` of ``frame`` calls, or of which it takes an attribute or an item."""
     tree = tree_of(frame.f_code)
     statement = None if tree is None else statement_at(tree, line)
-    parts = [part for header in (_header(statement) if statement else []) for part in ast.walk(header)]
-    return [part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)]
+    names = []
+    for part in (part for header in (_header(statement) if statement else []) for part in ast.walk(header)):
+        match part:
+            case ast.Call(func=ast.Name(id=name)) | ast.Attribute(ast.Name(id=name)) | ast.Subscript(ast.Name(id=name)):
+                names.append(name)
+    return names
 
 
 def names_called(frame: FrameType, line: int) -> list[str]:

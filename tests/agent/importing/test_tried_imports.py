@@ -91,6 +91,12 @@ async def test_what_no_import_explains_is_a_failure(client: Client) -> None:
     assert (await reports(client, text))["Net"].outcome == "failed"
 
 
+async def test_an_error_beside_a_check_for_what_is_missing_is_a_failure(client: Client) -> None:
+    checked = CALLS.replace("fused(self.layer(x))", "self.layer(x) if nowhere is not None else own(x)")
+    text = f"try:\n    import nowhere\nexcept ImportError:\n    nowhere = None\nown = None\n{checked}"
+    assert (await reports(client, text))["Net"].outcome == "failed"
+
+
 async def test_modules_that_import_a_name_from_each_other_lead_nowhere(client: Client) -> None:
     there = "fused = None\nfrom net import fused"
     text = f"fused = None\nfrom there import fused\n{CALLS}"
