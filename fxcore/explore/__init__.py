@@ -4,7 +4,7 @@ This package may import fxcore's top-level modules, `fxcore.tracing`, `fxcore.so
 reading at `explorer`, whose names it exports.
 """
 
-from fxcore.explore.explorer import Exploration, explore
+from fxcore.explore.explorer import Exploration, call_refusing, explore
 from fxcore.explore.likely_answers import LOOP_TURNS
 
-__all__ = ["LOOP_TURNS", "Exploration", "explore"]
+__all__ = ["LOOP_TURNS", "Exploration", "call_refusing", "explore"]

@@ -121,7 +121,7 @@ class _Explorer:
         complete = False
         with untouched(root), self._patches, self._steering(root, order):
             replace_wrapped(self._patches)
-            soften_calls(self._patches, _CALLED)
+            soften_calls(self._patches, call_refusing)
             soften_assertions(self._patches, _ASSERTED)
             self._soften_imports_of(root)
             try:
@@ -422,7 +422,9 @@ def _answered_by(answer: Callable[..., Any]) -> Call:
     return call
 
 
-_CALLED = _answered_by(_Explorer._called)
+call_refusing = _answered_by(_Explorer._called)
+"""Call a function that may refuse traced values: an exploring trace notes that, and records the call."""
+
 _ASSERTED = _answered_by(_Explorer._asserted)
 _CALLED_ELSEWHERE = _answered_by(_Explorer._called_elsewhere)
 

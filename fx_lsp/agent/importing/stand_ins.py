@@ -19,12 +19,13 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.importing.compiled_extensions import is_extension
 from fx_lsp.agent.importing.unknown_name import UnknownName
 from fx_lsp.agent.importing.unpacked_targets import targets_of
 from fx_lsp.agent.inventing.argument_kinds import is_settings_class
 from fx_lsp.agent.inventing.frame_code import is_about_to_call
 from fx_lsp.agent.missing.hyperparameters import IS_LIGHTNING, Hyperparameters
-from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
+from fx_lsp.agent.missing.missing_modules import MissingCompiledFunction, MissingFunction, MissingModule
 from fx_lsp.agent.missing.missing_uses import is_importing, note_call, note_decorated, note_use, note_wrapping
 from fx_lsp.agent.missing.registries import (
     BUILDS,
@@ -36,6 +37,7 @@ from fx_lsp.agent.missing.registries import (
     registration_of,
     registry_named,
 )
+from fxcore.explore import call_refusing
 from fxcore.proxy import Proxy
 
 _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
@@ -139,7 +141,12 @@ class StandIn:
         return made
 
     def _recorded(self, traced: Proxy, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record the call as one node, as if the function were wrapped, so that the rest of the program is checked."""
+        """Record the call as one node, as if the function were wrapped, so that the rest of the program is checked.
+
+        Raises TypeError in a trace that stops there, if this stands for a compiled function.
+        """
+        if is_extension(self._name, sys._getframe(2).f_code.co_filename):
+            return call_refusing(MissingCompiledFunction(self._name), args, kwargs)
         note_call(self._name)
         return traced.tracer.create_proxy("call_function", MissingFunction(self._name), args, kwargs)
 

@@ -27,6 +27,14 @@ class MissingFunction:
         raise RuntimeError(f"{self._missing} is missing")
 
 
+class MissingCompiledFunction(MissingFunction):
+    """A `MissingFunction` of a C++ extension."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises TypeError, as any such function does that is passed a traced value."""
+        raise TypeError(f"{self.__name__}(): incompatible function arguments: a C++ extension accepts tensors only")
+
+
 MissingFunction.__name__ = MissingFunction.__qualname__ = "function_of_missing_package"  # in the messages of errors
 
 

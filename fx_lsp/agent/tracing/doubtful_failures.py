@@ -28,7 +28,7 @@ from fx_lsp.agent.inventing.error_words import in_plain_words
 from fx_lsp.agent.inventing.frame_code import conjuncts, is_at, names_in, tree_of, value_of
 from fx_lsp.agent.inventing.invented_values import InventedModule, NamedInventedModule
 from fx_lsp.agent.messages import Failure, Intent
-from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
+from fx_lsp.agent.missing.missing_modules import MissingCompiledFunction, MissingFunction, MissingModule
 from fx_lsp.agent.missing.missing_uses import (
     called_stand_ins,
     context_managers,
@@ -122,13 +122,23 @@ _VALUES: tuple[type, ...] = (StandIn, NoWeights)
 
 
 def _handled(error: BaseException | None, kinds: tuple[type, ...]) -> str | None:
-    """The name of a stand-in among the local variables of the frames that raised ``error``; None if there is none."""
+    """The name of a stand-in among the local variables of the frames that raised ``error``; None if there is none.
+
+    Also None if a compiled function has refused a traced value, which it does whatever the variables are.
+    """
+    if any(_refused_by_extension(cause) for cause in causes(error, stated=True)):
+        return None
     for cause in causes(error, stated=True):
         for frame, _ in traceback.walk_tb(cause.__traceback__):
             for value in frame.f_locals.values():
                 if isinstance(value, kinds) and frame.f_locals is not frame.f_globals:
                     return value._name if isinstance(value, StandInBase) else repr(value)
     return None
+
+
+def _refused_by_extension(error: BaseException) -> bool:
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and isinstance(frames[-1].f_locals.get("self"), MissingCompiledFunction)
 
 
 def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs: Belongs) -> str | None:
