@@ -14,8 +14,11 @@ _OF_DICTS = frozenset({"items", "keys", "values"})
 
 
 def first_turn(loop: ast.For) -> Iterator[tuple[str, ast.expr]]:
-    """The variables of a loop over something written out, or a name for it, each with its value in the first turn."""
-    if not (isinstance(loop.iter, ast.Name) or _is_written(loop.iter)):
+    """The variables of a loop over something written out, or a name for it, each with its value in the first turn.
+
+    None if the loop leaves out some of its turns, or parts of them: the first may be one of these.
+    """
+    if not (isinstance(loop.iter, ast.Name) or _is_written(loop.iter)) or _leaves_out(loop):
         return
     first = first_of(loop.iter)
     match loop.target:
@@ -23,6 +26,19 @@ def first_turn(loop: ast.For) -> Iterator[tuple[str, ast.expr]]:
             yield name, first
         case ast.Tuple(elts=targets) if len(targets) > 1 and all(isinstance(one, ast.Name) for one in targets):
             yield from by_position([one.id for one in targets if isinstance(one, ast.Name)], first)
+
+
+def _leaves_out(loop: ast.For) -> bool:
+    """Whether the body skips the rest of a turn, or decides by the variables what to do."""
+    variables = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    for node in (node for statement in loop.body for node in ast.walk(statement)):
+        match node:
+            case ast.Continue():
+                return True
+            case ast.If(test=decides) | ast.While(test=decides) | ast.Match(subject=decides):
+                if any(isinstance(part, ast.Name) and part.id in variables for part in ast.walk(decides)):
+                    return True
+    return False
 
 
 def _is_written(node: ast.expr) -> bool:

@@ -1,6 +1,8 @@
 """Builds models in loops over cases that are written out."""
 # Widths: traced
 # Table: traced
+# Skipped: traced
+# Chosen: traced
 
 from torch import nn
 
@@ -29,6 +31,20 @@ class Table(nn.Module):
         return self.kind(self.inner(x))
 
 
+class Skipped(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.is_odd = width % 2 == 1
+        self.inner = nn.Linear(width, width)
+
+    def forward(self, x):
+        return -x if self.is_odd and x.sum() > 0 else self.inner(x)
+
+
+class Chosen(Skipped):
+    pass
+
+
 def test_widths():
     for spec, kind in [("8x4x2", "a wide one"), ("8x8x8", "the wide one")]:
         assert Widths(spec, kind)
@@ -37,3 +53,16 @@ def test_widths():
 def test_table():
     for sizes in SIZES.values():
         assert Table(**sizes)
+
+
+def test_skipped():
+    for width in (5, 8):
+        if width % 2:
+            continue
+        assert Skipped(width)
+
+
+def test_chosen():
+    for width in (5, 8):
+        if width % 2 == 0:
+            assert Chosen(width)
