@@ -22,20 +22,21 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
             decorator_list=[ast.Name(id="staticmethod") as decorator],
             args=ast.arguments(posonlyargs=[], args=[first, *_]),
         ) if not _is_called_without_module(source, function):
-            end = function.lineno, function.col_offset
-            above = TextChange(Span(source.path, decorator.lineno, decorator.col_offset - 1, *end), "")
+            above = TextChange(Span(source.path, decorator.lineno, 0, decorator.lineno + 1, 0), "")
             start = Span(source.path, first.lineno, first.col_offset, first.lineno, first.col_offset)
             yield Fix(f"Make `{function.name}` an ordinary method", (above, TextChange(start, "self, ")))
 
 
 def _is_called_without_module(source: Source, function: ast.FunctionDef) -> bool:
-    """Whether the class itself is asked for the function, or the function uses the name ``self`` for something else."""
-    owner = source.enclosing_class(function)
+    """Whether a class may be asked for the function, or the function uses the name ``self`` for something else.
+
+    Whatever is asked may be the class or a subclass, except for ``self`` and ``super()``.
+    """
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     reads = (node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
-    asked = (read.value for read in reads if read.attr == function.name)
+    asked = (ast.unparse(read.value) for read in reads if read.attr == function.name)
     return (
-        owner is None
+        source.enclosing_class(function) is None
         or "self" in names | {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
-        or any(isinstance(value, ast.Name) and value.id in (owner.name, "cls") for value in asked)
+        or any(value not in ("self", "super()") for value in asked)
     )

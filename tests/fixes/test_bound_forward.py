@@ -47,14 +47,27 @@ def test_the_module_becomes_the_first_parameter(tmp_path: Path) -> None:
     assert same(Program(tmp_path, BOUND).traced_outputs(INPUTS), Program(tmp_path, STATIC).outputs(INPUTS))
 
 
+def test_a_comment_below_the_decorator_stays(tmp_path: Path) -> None:
+    comment = "    # Half a step at zero.\n    def forward"
+    text = STATIC.replace("    def forward", comment)
+    (fix,) = _offered(tmp_path, text)
+    assert applied(text, fix.changes) == BOUND.replace("    def forward", comment)
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ("import torch\n", "import torch\n\ndef apply(x):\n    return Net.forward(x)\n"),
         ("forward(x):\n", "forward(x, self=None):\n"),
+        ("import torch\n", "import torch\n\ndef apply(net, x):\n    return type(net).forward(x)\n"),
         ("    @staticmethod  # it has no state\n", "    @staticmethod\n    @torch.no_grad()\n"),
     ],
-    ids=["called without a module", "with a parameter of that name", "with another decorator"],
+    ids=[
+        "called without a module",
+        "with a parameter of that name",
+        "called as that of a class",
+        "with another decorator",
+    ],
 )
 def test_nothing_is_offered_if_something_else_might_change(tmp_path: Path, old: str, new: str) -> None:
     assert _offered(tmp_path, STATIC.replace(old, new)) == []
