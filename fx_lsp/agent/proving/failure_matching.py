@@ -21,6 +21,8 @@ from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.importing.workspace_importer import lines_of
 from fx_lsp.agent.messages import Failure, Span, Target
+from fx_lsp.agent.processes.limits import is_out_of_memory
+from fx_lsp.agent.proving.failed_builds import FailedBuilds, NotBuilt
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.tracing.trace_target import DOUBTFUL, ImportedFile
 from fxcore.explore import explore
@@ -70,14 +72,24 @@ NOWHERE = FoundFailures(Counter(), Counter(), frozenset(), complete=True, doubtf
 """The result for a program that can be traced."""
 
 
-def explored_failures(apart: ChildRunner, file: ImportedFile, target: Target) -> FoundFailures:
-    """The places where ``target`` fails, with guessed inputs. Raises `ProofEnded` if they can't be found."""
+def explored_failures(
+    apart: ChildRunner, file: ImportedFile, target: Target, failed: FailedBuilds | None = None
+) -> FoundFailures:
+    """The places where ``target`` fails, with guessed inputs. Raises `ProofEnded` if they can't be found.
+
+    ``failed``: what is known about builds of ``target``; what this finds out is added.
+    """
+    failed = failed or FailedBuilds()
+
+    def guessed(*, on_meta: bool) -> FoundFailures:
+        return failed.unless_known(lambda: apart(partial(_guessed, file, target, on_meta=on_meta)), on_meta=on_meta)
+
     try:
-        found = apart(partial(_guessed, file, target, on_meta=True))
+        found = guessed(on_meta=True)
     except ProofEnded:
         found = None
     if found is None or found.doubtful:
-        found = apart(partial(_guessed, file, target, on_meta=False))
+        found = guessed(on_meta=False)
     return found
 
 
@@ -263,7 +275,12 @@ def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any
 
 def _built(file: ImportedFile, target: Target, on_meta: bool) -> Built:
     seed()
-    built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=on_meta)
+    try:
+        built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=on_meta)
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        raise NotBuilt.because_of(error) from None
     return dataclasses.replace(built, tracer=tracer_for(built.tracer))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fx_lsp.agent.building.constructor_sizes import Sizes
 from fx_lsp.agent.messages import Snippet
+from fx_lsp.agent.proving.failed_builds import FailedBuilds
 from fx_lsp.agent.proving.failure_matching import FoundFailures
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.small_twin import Twins
@@ -47,6 +48,8 @@ class Findings:
     twins: Twins | None = None
     """The target's small twins; None if it has none, or if nobody has looked for them."""
     looked_for_twins: bool = False
+    failed: FailedBuilds = field(default_factory=FailedBuilds)
+    """How building the target itself fails."""
     inputs: dict[str, FoundInputs | ProofEnded] = field(default_factory=dict)
     """By `key_of`: the inputs that were found, or that none can be found."""
     failures: dict[str, FoundFailures] = field(default_factory=dict)

@@ -24,6 +24,7 @@ from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.priority import give_way_to_traces
 from fx_lsp.agent.proving.capture_failures import captured_failures, check_captured, check_fake_kernels
 from fx_lsp.agent.proving.edited_function import changed_function
+from fx_lsp.agent.proving.failed_builds import FailedBuilds
 from fx_lsp.agent.proving.failure_matching import (
     FoundFailures,
     Places,
@@ -136,6 +137,8 @@ class _Packed:
     """Whether the program is a small twin."""
     remembered: Remembered | None
     """What the next proof of the target need not search for again."""
+    ended: ProofEnded | None = None
+    """Why the proof ends here, if it does."""
 
 
 def prove(request: Prove, builtin: Collection[str], remembered: Remembered | None, emit: Emit) -> None:
@@ -193,6 +196,9 @@ class _EditProof:
         """
         try:
             before = self._apart()(partial(self._explored_before, small=small))
+            if not isinstance(before, _Explored):
+                self._remembered = before or self._remembered
+                return
             self._remembered = before.remembered or self._remembered
             after = self._apart()(partial(self._explored_after, before.sizes))
             self._known_after[key_of(before.sizes)] = after
@@ -214,6 +220,8 @@ class _EditProof:
         """What the program does before the edit. ``small``: what its small twins do, if there are any."""
         before = self._apart()(partial(self._before, small=small))
         self._remember(before.remembered)
+        if before.ended is not None:
+            raise before.ended
         return before
 
     def _remember(self, remembered: Remembered | None) -> None:
@@ -224,13 +232,17 @@ class _EditProof:
 
     # The next four methods each run in a process that imports one of the two texts.
 
-    def _explored_before(self, *, small: bool) -> _Explored:
+    def _explored_before(self, *, small: bool) -> _Explored | Remembered | None:
+        """Where the program breaks; if this is not found, only what the next step need not search for again."""
         request = self._request
         file = self._imported(request.target, request.overlays)
         known = Findings.recalled(self._remembered, file, request.overlays)
         twins = self._known_twins(file, known) if small else None
         sizes = twins[0] if twins else {}
-        found = self._failures_before(sizes, file, known)
+        try:
+            found = self._failures_before(sizes, file, known)
+        except ProofEnded:
+            return known.remembered(file, request.overlays)
         return _Explored(found, self._mended(file), sizes, known.remembered(file, request.overlays))
 
     def _explored_after(self, sizes: Sizes) -> FoundFailures:
@@ -243,10 +255,13 @@ class _EditProof:
         overlays = self._request.overlays
         file = self._imported(self._request.target, overlays)
         known = Findings.recalled(self._remembered, file, overlays)
-        if self._request.function_only:
-            before = self._function(file, known)
-        else:
-            before = (self._twins(file, known) if small else None) or self._itself(file, known)
+        try:
+            if self._request.function_only:
+                before = self._function(file, known)
+            else:
+                before = (self._twins(file, known) if small else None) or self._itself(file, known)
+        except ProofEnded as end:
+            return _Packed("", False, known.remembered(file, overlays), end)
         return _Packed(dumped(before), before.other is not None, known.remembered(file, overlays))
 
     def _after(self, packed: str) -> str:
@@ -300,7 +315,8 @@ class _EditProof:
         if not known.looked_for_twins:
             known.looked_for_twins = True
             with suppress(ProofEnded):
-                known.twins = self._apart()(partial(find_twins, file, self._request.target))
+                search = partial(self._apart(), partial(find_twins, file, self._request.target))
+                known.twins = known.failed.unless_known(search, on_meta=True)
         return known.twins
 
     def _itself(self, file: ImportedFile, known: Findings) -> _Before:
@@ -318,7 +334,7 @@ class _EditProof:
         """What the only function does that the edit changes, and where the program breaks. Raises `ProofEnded`."""
         path, name = self._changed_function()
         watched = self._watched(file)
-        program, run = self._built(file, watched)
+        program, run = self._built({}, file, known, watched)
         function = function_of(program, file, path, name)
         if written_lists(forward_of(program.built.root)):  # invented tensors would prove nothing about lists
             raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
@@ -377,7 +393,8 @@ class _EditProof:
         """Where the program breaks that is built with ``sizes``, with guessed inputs, which are tried once."""
         if (key := f"{self._request.capture} {key_of(sizes)}") not in known.failures:
             with _with_sizes(sizes):
-                known.failures[key] = self._failures(file, self._request.target)
+                failed = None if sizes else known.failed
+                known.failures[key] = self._failures(file, self._request.target, failed)
         return known.failures[key]
 
     def _failures_met(
@@ -405,7 +422,7 @@ class _EditProof:
         found = known.inputs.get(key)
         if isinstance(found, ProofEnded):
             raise found
-        program, run = self._built(file, watched)
+        program, run = self._built(sizes, file, known, watched)
         search = self._search(file, program, parts_not_run(watched, run))
         search = replace(search, few=few, share=share, similar=known.similar_inputs(sizes))
         try:
@@ -419,11 +436,15 @@ class _EditProof:
             raise
         return program, runs
 
-    def _built(self, file: ImportedFile, watched: Collection[Part]) -> tuple[Program, Seen]:
-        """The program before the edit, and the lines that building it runs."""
+    def _built(
+        self, sizes: Sizes, file: ImportedFile, known: Findings, watched: Collection[Part]
+    ) -> tuple[Program, Seen]:
+        """The program before the edit that is built with ``sizes``, and the lines that building it runs."""
         run: Seen = set()
+        failed = FailedBuilds() if sizes else known.failed
         with recording_lines(watched, run):
-            return build_program(file, self._request.target), run
+            build = partial(build_program, file, self._request.target)
+            return failed.unless_known(build, on_meta=False), run
 
     def _search(self, file: ImportedFile, program: Program, watched: Collection[Part]) -> InputSearch:
         fixed = partial(fixed_values, file, self._request.edited_target)
@@ -464,11 +485,14 @@ class _EditProof:
         known = self._known_after.get(key_of(sizes))
         return known or self._failures(file, self._request.edited_target)
 
-    def _failures(self, file: ImportedFile, target: Target) -> FoundFailures:
-        """The places where the target fails, with guessed inputs. Raises `ProofEnded` if they can't be found."""
+    def _failures(self, file: ImportedFile, target: Target, failed: FailedBuilds | None = None) -> FoundFailures:
+        """The places where the target fails, with guessed inputs. Raises `ProofEnded` if they can't be found.
+
+        ``failed`` is as for `explored_failures`.
+        """
         request = self._request
         if request.capture == "fx":
-            return explored_failures(self._apart(), file, target)
+            return explored_failures(self._apart(), file, target, failed)
         trace = Trace(request.file, (target,), request.overlays, request.roots, id=request.id, capture=request.capture)
         return captured_failures(self._apart(), file, trace)
 

@@ -26,6 +26,7 @@ from fx_lsp.agent.building.constructor_sizes import Numbers, Size, SizedConstruc
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.messages import Target
+from fx_lsp.agent.proving.failed_builds import NotBuilt
 from fx_lsp.agent.proving.failure_matching import Place, expression_at, innermost
 from fx_lsp.agent.proving.run_in_child import ChildRunner
 from fx_lsp.agent.tracing.trace_target import ImportedFile
@@ -112,8 +113,14 @@ class _TwinSearch:
         self._target = target
         self._builds = 0
         constructors = SizedConstructors({})
-        self._model = self._build(constructors)
-        """The model itself; None if it can't be built."""
+        self._failed: NotBuilt | None = None
+        """Why the model itself can't be built."""
+        self._model: Built | None = None
+        """The model itself; None if it can't be built, or if it is no module."""
+        try:
+            self._model = self._built(constructors)
+        except NotBuilt as end:
+            self._failed = end
         self.found = list(constructors.found)
         """The numbers that the model's outermost constructors receive."""
         self._sizes: dict[Size, Numbers] = {}
@@ -128,7 +135,12 @@ class _TwinSearch:
         """The processor time of this process at which the search ends."""
 
     def run(self) -> Twins | None:
-        """The numbers to replace for each twin; None if the model is small, or can't be made smaller."""
+        """The numbers to replace for each twin; None if the model is small, or can't be made smaller.
+
+        Raises `NotBuilt` if the model can't be built.
+        """
+        if self._failed is not None:
+            raise self._failed
         if self._model is None or self._cost <= LARGE or self._traits is None:
             return None
         self._end = time.process_time() + MOST_SECONDS
@@ -244,7 +256,14 @@ class _TwinSearch:
         return {size: new for size, new in changed.items() if new != size.value}
 
     def _build(self, constructors: SizedConstructors) -> Built | None:
-        """The model on the meta device; None if it can't be built."""
+        """The model on the meta device; None if it can't be built, or if it is no module."""
+        try:
+            return self._built(constructors)
+        except NotBuilt:
+            return None
+
+    def _built(self, constructors: SizedConstructors) -> Built | None:
+        """As `_build`, but raises `NotBuilt` if the model can't be built."""
         self._builds += 1
         workspace = self._file.workspace
         seed()
@@ -253,8 +272,8 @@ class _TwinSearch:
                 built = build_target(
                     self._target, workspace.file, self._file.namespace, workspace.folders, on_meta=True
                 )
-        except Exception:
-            return None
+        except Exception as error:
+            raise NotBuilt.because_of(error) from None
         return built if isinstance(built.root, torch.nn.Module) else None
 
     def _traits_of(self, built: Built | None) -> _Traits | None:
@@ -276,7 +295,10 @@ class _TwinSearch:
 
 
 def find_twins(file: ImportedFile, target: Target) -> Twins | None:
-    """The numbers with which the target's constructors build small twins; None if none are needed or found."""
+    """The numbers with which the target's constructors build small twins; None if none are needed or found.
+
+    Raises `NotBuilt` if the target can't be built on the meta device.
+    """
     return _TwinSearch(file, target).run()
 
 

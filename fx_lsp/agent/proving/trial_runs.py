@@ -22,6 +22,7 @@ from fx_lsp.agent.messages import Snippet, Target, Verdict
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.proving.decisive_inputs import decisive_inputs
 from fx_lsp.agent.proving.edited_function import function_in
+from fx_lsp.agent.proving.failed_builds import NotBuilt
 from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
 from fx_lsp.agent.proving.result_comparison import (
     Compare,
@@ -169,13 +170,16 @@ def side_effects(program: Program, inputs: Collection[Input]) -> tuple[Effects, 
 
 
 def build_program(file: ImportedFile, target: Target, names: frozenset[str] | None = None) -> Program:
-    """Build the program, and add noise to the weights in ``names``, by default to all. Raises `ProofEnded`."""
+    """Build the program, and add noise to the weights in ``names``, by default to all.
+
+    Raises `NotBuilt`, or another `ProofEnded` if what is built can't be run.
+    """
     seed_all()
     try:
         with filled_memory():
             built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=False)
     except Exception as error:
-        raise ProofEnded("untried", f"building the target raises {describe(error)}") from None
+        raise NotBuilt.because_of(error) from None
     if not is_traceable(built.root):
         raise ProofEnded("untried", "the target is neither a module nor a function")
     owner = getattr(built.root, "__self__", built.root)

@@ -108,6 +108,22 @@ def test_the_search_for_twins_is_not_repeated(tmp_path: Path, monkeypatch: pytes
     assert not mark.exists()
 
 
+@pytest.mark.parametrize("leaves_the_line", [False, True])
+def test_a_target_that_cannot_be_built_is_built_once_on_each_device(tmp_path: Path, *, leaves_the_line: bool) -> None:
+    """Also where the fix is first tried early, which is the case if it leaves the failing line as it is."""
+    mark = tmp_path / "built"
+    init = f"open({str(mark)!r}, 'a').write('.')\nraise ValueError('never')"
+    request = request_in(tmp_path, new="x.shape[0]", text=program(FORWARD, init))
+    if leaves_the_line:
+        text = request.edited[request.file].replace("x.shape[0]", "len(x)") + "# another line\n"
+        request = dataclasses.replace(request, edited={request.file: text})
+    told: list[Any] = []
+    for known in (None, lambda: told[-1]):
+        with pytest.raises(ProofEnded, match="building the target raises ValueError: never") as ended:
+            _EditProof(request, (), known and known(), told.append).run()
+        assert (ended.value.verdict, mark.read_text()) == ("untried", "..")
+
+
 def test_inputs_may_be_objects_of_the_workspace(tmp_path: Path) -> None:
     (tmp_path / "data.py").write_text("class Batch(tuple):\n    pass\n", encoding="utf-8")
     text = program("x = x[0]\nreturn x / len(x)", before="from data import Batch")
