@@ -24,7 +24,12 @@ def takes_sizes(source: Source, call: ast.Call) -> bool:
     """Whether ``call`` accepts one tuple instead of all its positional arguments."""
     if source.names.qualified(call.func) in FUNCTIONS:
         return True
-    return isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
+    is_method = isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
+    owner = call.func
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    is_of_module = isinstance(owner, ast.Name) and owner.id in source.names.imported
+    return is_method and not is_of_module
 
 
 @for_failing_expression

@@ -144,6 +144,10 @@ def test_other_arguments_are_left(body: str, tmp_path: Path) -> None:
     refuse(tmp_path, size_tuple.fixes, function(f"n, m, k = x.shape\n{body}"))
 
 
+def test_a_function_of_another_package_is_left(tmp_path: Path) -> None:
+    refuse(tmp_path, size_tuple.fixes, function('import einops\nreturn einops.repeat(x, "a -> a b", 2)'))
+
+
 SPLATS = {
     "at the front": ("s = (*x.shape[:-1], -1, 2)\nreturn x.view(s)", "s = x.shape[:-1] + (-1, 2)\nreturn x.view(s)"),
     "behind": ("return x.view((1, *x.shape))", "return x.view((1,) + x.shape)"),

@@ -19,13 +19,13 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.importing.compiled_extensions import is_extension
+from fx_lsp.agent.importing.refused_calls import refusal
 from fx_lsp.agent.importing.unknown_name import UnknownName
 from fx_lsp.agent.importing.unpacked_targets import targets_of
 from fx_lsp.agent.inventing.argument_kinds import is_settings_class
 from fx_lsp.agent.inventing.frame_code import is_about_to_call
 from fx_lsp.agent.missing.hyperparameters import IS_LIGHTNING, Hyperparameters
-from fx_lsp.agent.missing.missing_modules import MissingCompiledFunction, MissingFunction, MissingModule
+from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule, RefusingFunction
 from fx_lsp.agent.missing.missing_uses import is_importing, note_call, note_decorated, note_use, note_wrapping
 from fx_lsp.agent.missing.registries import (
     BUILDS,
@@ -143,10 +143,10 @@ class StandIn:
     def _recorded(self, traced: Proxy, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record the call as one node, as if the function were wrapped, so that the rest of the program is checked.
 
-        Raises TypeError in a trace that stops there, if this stands for a compiled function.
+        If the function is known to refuse traced values, a trace that stops there raises the function's error.
         """
-        if is_extension(self._name, sys._getframe(2).f_code.co_filename):
-            return call_refusing(MissingCompiledFunction(self._name), args, kwargs)
+        if error := refusal(self._name, sys._getframe(2).f_code.co_filename):
+            return call_refusing(RefusingFunction(self._name, error), args, kwargs)
         note_call(self._name)
         return traced.tracer.create_proxy("call_function", MissingFunction(self._name), args, kwargs)
 

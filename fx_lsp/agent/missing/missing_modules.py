@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.missing.missing_uses import note_wrapping
+from fxcore.failures import FailureKind, as_failure
 
 
 class MissingFunction:
@@ -27,12 +28,19 @@ class MissingFunction:
         raise RuntimeError(f"{self._missing} is missing")
 
 
-class MissingCompiledFunction(MissingFunction):
-    """A `MissingFunction` of a C++ extension."""
+class RefusingFunction(MissingFunction):
+    """A `MissingFunction` that is known to accept no traced values."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        """``name`` is as for `MissingFunction`; ``error`` is what the function raises."""
+        super().__init__(name)
+        self._error = error
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Raises TypeError, as any such function does that is passed a traced value."""
-        raise TypeError(f"{self.__name__}(): incompatible function arguments: a C++ extension accepts tensors only")
+        """Raises the error, as what ends a trace at the call."""
+        failure = as_failure(self._error, FailureKind.FOREIGN_CALL)
+        failure.callee = self._missing
+        raise failure
 
 
 MissingFunction.__name__ = MissingFunction.__qualname__ = "function_of_missing_package"  # in the messages of errors

@@ -28,7 +28,7 @@ from fx_lsp.agent.inventing.error_words import in_plain_words
 from fx_lsp.agent.inventing.frame_code import conjuncts, is_at, names_in, tree_of, value_of
 from fx_lsp.agent.inventing.invented_values import InventedModule, NamedInventedModule
 from fx_lsp.agent.messages import Failure, Intent
-from fx_lsp.agent.missing.missing_modules import MissingCompiledFunction, MissingFunction, MissingModule
+from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule, RefusingFunction
 from fx_lsp.agent.missing.missing_uses import (
     called_stand_ins,
     context_managers,
@@ -124,9 +124,9 @@ _VALUES: tuple[type, ...] = (StandIn, NoWeights)
 def _handled(error: BaseException | None, kinds: tuple[type, ...]) -> str | None:
     """The name of a stand-in among the local variables of the frames that raised ``error``; None if there is none.
 
-    Also None if a compiled function has refused a traced value, which it does whatever the variables are.
+    Also None if a function has refused a traced value that does so whatever the variables are.
     """
-    if any(_refused_by_extension(cause) for cause in causes(error, stated=True)):
+    if any(_is_certain_refusal(cause) for cause in causes(error, stated=True)):
         return None
     for cause in causes(error, stated=True):
         for frame, _ in traceback.walk_tb(cause.__traceback__):
@@ -136,9 +136,10 @@ def _handled(error: BaseException | None, kinds: tuple[type, ...]) -> str | None
     return None
 
 
-def _refused_by_extension(error: BaseException) -> bool:
+def _is_certain_refusal(error: BaseException) -> bool:
+    """Whether a missing function raised ``error`` that accepts no traced values."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return bool(frames) and isinstance(frames[-1].f_locals.get("self"), MissingCompiledFunction)
+    return bool(frames) and isinstance(frames[-1].f_locals.get("self"), RefusingFunction)
 
 
 def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs: Belongs) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from fx_lsp.agent.importing.stand_in_modules import StandInModule
 from fx_lsp.agent.importing.stand_ins import StandIn
 from fx_lsp.agent.missing.missing_uses import called_stand_ins, forget_uses, used_stand_in
 from fxcore import symbolic_trace
+from fxcore.explore import explore
+from fxcore.failures import FailureKind, TraceFailure
 
 einops = pytest.importorskip("einops")
 
@@ -78,11 +81,38 @@ def test_what_is_not_known_is_a_stand_in() -> None:
     assert isinstance(OURS.pack([X], "b *"), StandIn)
 
 
-def test_a_traced_value_is_given_to_the_missing_function() -> None:
+CALLS: dict[str, Callable[[Any, torch.Tensor], Any]] = {
+    "rearrange": lambda package, x: package.rearrange(x, "b c -> c b"),
+    "rearrange a list": lambda package, x: package.rearrange([x, x], "n b c -> b c n"),
+    "repeat": lambda package, x: package.repeat(x, "b c -> b c d", d=2),
+    "reduce": lambda package, x: package.reduce(x, "b c -> b", "mean"),
+    "einsum": lambda package, x: package.einsum(x, x, "b c, b c -> b"),
+    "pack": lambda package, x: package.pack([x], "b *"),
+    "unpack": lambda package, x: package.unpack(x, [(2,)], "b *"),
+    "parse_shape": lambda package, x: package.parse_shape(x, "b c"),
+    "asnumpy": lambda package, x: package.asnumpy(x),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_all_functions_refuse_traced_values(call: Callable[[Any, torch.Tensor], Any]) -> None:
     forget_uses()
-    graph = symbolic_trace(
-        lambda x: OURS.rearrange(x + OURS.repeat(torch.ones(2), "c -> b c", b=3), "b c -> c b")
-    ).graph
-    assert [str(node.target) for node in graph.nodes if "einops" in str(node.target)] == ["einops.rearrange"]
-    assert called_stand_ins() == (["einops.rearrange"], [])
-    assert used_stand_in() is None
+    refused = [_refused(call, package) for package in (OURS, einops)]
+    assert [failure.kind for failure in refused] == [FailureKind.FOREIGN_CALL] * 2
+    assert str(refused[0]) == str(refused[1])
+    assert (used_stand_in(), called_stand_ins()) == (None, ([], []))
+
+
+def _refused(call: Callable[[Any, torch.Tensor], Any], package: Any) -> TraceFailure:
+    with pytest.raises(TraceFailure) as info:
+        symbolic_trace(lambda x: call(package, x + 1))
+    return info.value
+
+
+def test_exploring_goes_on_behind_a_refused_call() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = OURS.rearrange(x, "b c -> c b")
+        return y if x.sum() > 0 else -y
+
+    kinds = [site.failure.kind for site in explore(program).sites]
+    assert kinds == [FailureKind.FOREIGN_CALL, FailureKind.CONTROL_FLOW]
