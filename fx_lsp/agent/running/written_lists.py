@@ -1,7 +1,8 @@
 """Finds the parameters of a function that its text treats as lists or tuples of tensors.
 
-Examples: ``points: tuple[Tensor, Tensor]``, ``for level in features``, ``zip(self.heads, features)``, ``a, b = pair``
-and ``features[-1]``. A tensor can be used in most of these ways, too; only an annotation is certain.
+Examples: ``points: tuple[Tensor, Tensor]``, ``for level in features``, ``zip(self.heads, features)``, ``a, b = pair``,
+``features[-1]``, and ``features[i]`` in a loop that counts with ``i``. A tensor can be used in most of these ways, too;
+only an annotation is certain.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _TENSORS = re.compile(r"[^\[]*Tensor[^\[]*")
 
 _LISTS = frozenset({"list", "List", "tuple", "Tuple", "Sequence", "Iterable", "Collection"})
 _TAKE_LISTS = frozenset({"len", "enumerate", "zip", "list", "tuple", "reversed", "cat", "stack", "concat"})
+_COUNT = frozenset({"range", "enumerate"})
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,14 @@ def _used_as_list(node: ast.AST) -> Iterator[tuple[str, int | None]]:
                 yield name, len(targets)
         case ast.For(iter=ast.Name(id=name)) | ast.comprehension(iter=ast.Name(id=name)):
             yield name, None
+        case ast.For(
+            target=ast.Name(id=counter) | ast.Tuple(elts=[ast.Name(id=counter), *_]),
+            iter=ast.Call(func=ast.Name(id=function)),
+        ) if function in _COUNT:
+            for used in ast.walk(node):
+                match used:
+                    case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=index)) if index == counter:
+                        yield name, None
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))):
             yield name, index + 1
         case ast.Subscript(

@@ -276,6 +276,22 @@ class Levels(torch.nn.Module):
         return torch.cat([head(x).flatten(2) for head, x in zip(self.heads, features, strict=True)], -1)
 
 
+class Scales(torch.nn.Module):
+    """A list of features, of which a loop replaces one after another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 3
+        self.heads = torch.nn.ModuleList(torch.nn.Conv2d(channels, 5, 1) for channels in (4, 8, 12))
+
+    def forward(self, x: Any) -> Any:
+        for i in range(self.count):
+            x[i] = self.heads[i](x[i])
+            batch, channels, height, width = x[i].shape
+            x[i] = x[i].view(batch, 1, channels, height, width).permute(0, 1, 3, 4, 2).contiguous()
+        return x
+
+
 class Prompts(torch.nn.Module):
     """Points with their labels, and boxes; either may be None."""
 
@@ -649,6 +665,7 @@ class Guided(torch.nn.Module):
         Pyramid(),
         Detections(),
         Levels(),
+        Scales(),
         Prompts(),
         Skips(),
         Conditional(),
