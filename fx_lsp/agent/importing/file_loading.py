@@ -26,6 +26,7 @@ from types import FrameType, ModuleType
 from typing import Any
 from unittest import mock
 
+from fx_lsp.agent.importing import tried_imports
 from fx_lsp.agent.importing.import_tolerance import is_consequence
 from fx_lsp.agent.importing.stand_in_errors import may_be_due_to_stand_in
 from fx_lsp.agent.importing.stand_in_modules import StandInFinder
@@ -78,6 +79,7 @@ class FileLoader:
         """Import the file. Raises only errors that leave nothing of it to use, such as a syntax error."""
         self._workspace.repair = self._makes_up_for_import
         self._workspace.provide = self._provided_at_once
+        tried_imports.import_own = self._import_own
         sys.meta_path.insert(0, self._stand_ins)
         self._stand_ins.deny_when_asked()
         with empty_command_line(), rare_collections():
@@ -137,6 +139,17 @@ class FileLoader:
         elif not may_be_due_to_stand_in(error):
             self._note("import", error)
         return True
+
+    def _import_own(self, module: str) -> ModuleType | None:
+        """Import a module of the workspace, with stand-ins for what it lacks; None if that fails, or for any other."""
+        while self._is_own(module.partition(".")[0]):
+            try:
+                return importlib.import_module(module)
+            except Exception as error:
+                missing = _import_error(error)
+                if missing is None or not self._provide(missing, error):
+                    break
+        return None
 
     def _provides_import(self, error: BaseException) -> bool:
         """Provide what ``error`` says could not be imported; return whether that was possible."""

@@ -11,10 +11,10 @@ import importlib.util
 import linecache
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from traceback import walk_tb
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from fx_lsp.agent.importing.stand_in_modules import StandInModule
@@ -31,6 +31,10 @@ _OF_OBJECT = re.compile(r"(\w+)(?:\.__init__)?\(\) takes (no arguments|exactly o
 _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
+import_own: Callable[[str], ModuleType | None] | None = None
+"""Imports a module of the workspace, with stand-ins for what it lacks; returns None for any other module."""
+
+
 @dataclass(frozen=True)
 class _Import:
     """What an import statement would have got."""
@@ -44,10 +48,10 @@ class _Import:
     def __str__(self) -> str:
         return f"{self.module}.{self.name}" if self.name else self.module
 
-    def stand_in(self) -> Any:
-        """What stands for it."""
-        module = StandInModule(self.module)
-        return getattr(module, self.name) if self.name else module
+    def again(self) -> Any:
+        """What it gets with stand-ins for what a module of the workspace lacks, or else a stand-in."""
+        module = (import_own and import_own(self.module)) or StandInModule(self.module)
+        return getattr(module, self.name, None) if self.name else module
 
 
 @dataclass(frozen=True)
@@ -65,14 +69,14 @@ class TriedImport:
         return str(self.wanted)
 
     def provide(self) -> bool:
-        """Whether the name now has a stand-in.
+        """Whether the name now stands for what the import would have got, or for a stand-in.
 
-        It gets none if it is a base of a class, which is defined already, or a flag or another value.
+        It does not if it is a base of a class, which is defined already, or a flag or another value.
         """
         if self.namespace.get(self.name) is not None or self.wanted.is_used:
             return False
-        self.namespace[self.name] = self.wanted.stand_in()
-        return True
+        self.namespace[self.name] = self.wanted.again()
+        return self.namespace[self.name] is not None
 
 
 def tried_import(error: BaseException | None) -> TriedImport | None:

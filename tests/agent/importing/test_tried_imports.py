@@ -101,3 +101,19 @@ async def test_modules_that_import_a_name_from_each_other_lead_nowhere(client: C
     there = "fused = None\nfrom net import fused"
     text = f"fused = None\nfrom there import fused\n{CALLS}"
     assert (await reports(client, text, there=there))["Net"].outcome == "failed"
+
+
+async def test_a_module_of_the_workspace_is_imported_with_stand_ins_for_what_it_lacks(client: Client) -> None:
+    client.write("kernels/__init__.py", "from .scaling import fused\n")
+    client.write(
+        "kernels/scaling.py",
+        """
+        from . import compiled_kernels
+
+        def fused(x):
+            return compiled_kernels.scale(x) if x.sum() > 0 else x
+        """,
+    )
+    given = "try:\n    from kernels import fused\nexcept ImportError:\n    fused = None\n"
+    report = (await reports(client, given + CALLS))["Net"]
+    assert [(failure.kind, failure.chain[-1].name) for failure in report.failures] == [("control-flow", "fused")]
