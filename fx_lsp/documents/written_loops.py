@@ -16,7 +16,7 @@ _OF_DICTS = frozenset({"items", "keys", "values"})
 def first_turn(loop: ast.For) -> Iterator[tuple[str, ast.expr]]:
     """The variables of a loop over something written out, or a name for it, each with its value in the first turn.
 
-    None if the loop leaves out some of its turns, or parts of them: the first may be one of these.
+    Nothing if the loop may leave out turns, or parts of them: the first may be one of these.
     """
     if not (isinstance(loop.iter, ast.Name) or _is_written(loop.iter)) or _leaves_out(loop):
         return
