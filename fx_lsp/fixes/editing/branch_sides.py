@@ -36,7 +36,7 @@ def lines_of(source: Source, statement: ast.If, side: list[ast.stmt]) -> list[st
 def stored_alike(source: Source, statement: ast.If) -> tuple[str, ast.expr, ast.expr, str] | None:
     """What both sides append to one list, or put into one item of something, with the text before and behind it.
 
-    None if a side does anything else, or if what is changed may be known outside of the function.
+    None if a side does anything else, or if the function is given what is changed, and does not assign the name itself.
     """
     match statement.body, statement.orelse:
         case (
