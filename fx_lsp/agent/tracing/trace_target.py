@@ -27,7 +27,7 @@ from fx_lsp.agent.missing.missing_uses import begin_trace, context_managers, dec
 from fx_lsp.agent.missing.missing_weights import lacks_file, lacks_weights, weights_are_missing
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
 from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
-from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.traceback_steps import (
     causes,
     chain_of_error,
@@ -48,9 +48,10 @@ from fx_lsp.agent.tracing.doubtful_failures import (
 from fx_lsp.agent.tracing.further_failures import Explored, Recorded, recorded_until
 from fx_lsp.agent.tracing.graph_details import details_of, details_of_failing, inputs_for, only_input, parameter_count
 from fx_lsp.agent.tracing.lacking_setup import lacking_setup
-from fxcore.failures import FailureKind, TraceFailure
+from fxcore.failures import FailureKind, TraceFailure, as_failure
 from fxcore.graph import Graph
 from fxcore.notices.watch import noticing
+from fxcore.source.spans import Frame, definition_span
 
 UNDEFINED = "its definition raises an error when the file is imported, possibly because something is missing"
 """The reason for giving no verdict on a class that a stand-in replaces."""
@@ -274,6 +275,8 @@ class TargetRun:
         with noticing() as watch:
             graph = built.tracer.trace(built.root, built.concrete_args)
         self._graph = graph
+        if graph.find_nodes(op="get_attr", target=""):
+            raise _holds_root(built.root)
         notices = tuple(
             Failure(notice.kind.value, notice.detail, chain_of_frames(notice.frames))
             for notice in watch.notices(built.root, graph)
@@ -343,6 +346,19 @@ class TargetRun:
         lift_memory_limit()
         chain = chain_of_error(error, self._owns)
         return self.report("out-of-memory", Failure("memory-limit", describe(error), chain))
+
+
+def _holds_root(root: Any) -> TraceFailure:
+    """The failure of a program that passes itself to an operation, as a static ``forward`` does with its first input.
+
+    It can be traced, but no module can be made of the graph, which has no name for the module that was traced.
+    """
+    error = AttributeError(f"{type(root).__name__!r} object has no attribute ''")
+    failure = as_failure(error, FailureKind.ARGUMENT)
+    code = inspect.unwrap(forward_of(root)).__code__
+    span = definition_span(code)
+    failure.frames = () if span is None else (Frame(getattr(code, "co_qualname", code.co_name), span),)
+    return failure
 
 
 def could_not_invent(failure: Failure) -> str:

@@ -322,3 +322,18 @@ async def test_messages_longer_than_a_pipe_or_a_stream_holds(client: Client) -> 
     assert report.outcome == "traced"
     assert report.nodes == 3002
     assert len(report.code) > 65536
+
+
+@pytest.mark.parametrize(
+    ("forward", "kind"),
+    [
+        ("@staticmethod\n    def forward(x, y=2):\n        return x * y", "call-binding"),
+        ("def forward(self, x):\n        return x * 2, self", "argument"),
+    ],
+    ids=["a static forward", "a module that returns itself"],
+)
+async def test_a_graph_that_holds_the_module_itself_makes_no_module(client: Client, forward: str, kind: str) -> None:
+    file = client.write("net.py", f"import torch\n\nclass Net(torch.nn.Module):\n    {forward}\n")
+    report = (await client.trace(file, target_of(file, "Net()"))).only
+    assert [failure.kind for failure in report.failures] == [kind]
+    assert failing_text(report) == "forward"
