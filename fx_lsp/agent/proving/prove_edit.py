@@ -277,7 +277,7 @@ class _EditProof:
         if before.other is not None:
             sizes, runs = before.other
             with _with_sizes(sizes):
-                self._check(build_program(file, request.edited_target, runs.names), runs)
+                unlike += self._check(build_program(file, request.edited_target, runs.names), runs)
         if isinstance(before.runs, ProofEnded):
             raise before.runs
         for part in before.runs.lacking:
