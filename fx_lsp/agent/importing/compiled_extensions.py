@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import linecache
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,11 +32,9 @@ def is_extension(name: str, file: str) -> bool:
     Such a name is ``package._ext.function``. The extension is one that ``file`` loads, or that a ``setup.py`` in a
     folder around the file builds.
     """
-    modules = set(name.split(".")[:-1])
+    module = name.rpartition(".")[0].rpartition(".")[2]
     folders = [*Path(file).parents][:MOST_FOLDERS]
-    return bool(modules & {*_loaded(file)}) or any(
-        modules & {*_built(str(folder / "setup.py"))} for folder in folders if (folder / "setup.py").is_file()
-    )
+    return module in _loaded(file) or any(module in _built(str(folder / "setup.py")) for folder in folders)
 
 
 def _loaded(file: str) -> Iterator[str]:
@@ -80,8 +79,8 @@ def _name_of(call: ast.Call) -> str:
 
 def _tree_of(file: str) -> ast.Module:
     """The syntax of a file that has to do with torch's extensions; otherwise empty."""
+    text = "".join(linecache.getlines(file))  # of the editor, where that has another text than the disk
     try:
-        text = Path(file).read_text(encoding="utf-8", errors="replace")
         return ast.parse(text) if _USES_TORCH.search(text) else ast.Module([], [])
-    except (OSError, SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError):
         return ast.Module([], [])

@@ -10,10 +10,9 @@ _OF_EINOPS = frozenset({"asnumpy", "einsum", "pack", "parse_shape", "rearrange",
 
 def refusal(name: str, file: str) -> Exception | None:
     """What the missing function ``name``, which ``file`` calls, raises for a traced value; None if nobody knows."""
-    package, _, function = name.partition(".")
+    package, function = name.partition(".")[0], name.rpartition(".")[2]
     if package == "einops" and function in _OF_EINOPS:
         return RuntimeError(f"Tensor type unknown to einops {Proxy}")
     if is_extension(name, file):
-        function = name.rpartition(".")[2]
         return TypeError(f"{function}(): incompatible function arguments: a C++ extension accepts tensors only")
     return None

@@ -40,6 +40,7 @@ def test_an_extension_is_one_that_a_setup_script_around_the_file_builds(tmp_path
     assert is_extension("layers.ops.scale_cuda.forward", str(file))
     assert not is_extension("layers.ops.other.forward", str(file))
     assert not is_extension("layers.ops.other.scale_cuda", str(file))
+    assert not is_extension("scale_cuda.python.forward", str(file))
 
 
 def test_other_names_in_a_setup_script_are_no_extensions(tmp_path: Path) -> None:

@@ -109,6 +109,10 @@ def _refused(call: Callable[[Any, torch.Tensor], Any], package: Any) -> TraceFai
     return info.value
 
 
+def test_functions_refuse_traced_values_from_whichever_module_they_are_imported() -> None:
+    assert _refused(CALLS["rearrange"], StandInModule("einops.einops")).kind is FailureKind.FOREIGN_CALL
+
+
 def test_exploring_goes_on_behind_a_refused_call() -> None:
     def program(x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = OURS.rearrange(x, "b c -> c b")
