@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import { TORCH_PYTHON } from "./paths.mjs";
 import { signal } from "./processes.mjs";
-import { agents, servers } from "./servers.mjs";
+import { agents, anotherServer, servers } from "./servers.mjs";
 import { picture, suite } from "./suite.mjs";
 import { until } from "./until.mjs";
 
@@ -66,10 +66,10 @@ suite("extension", {}, (editor) => {
     const [old] = agents(editor);
     assert.ok(old);
     await editor.command("fx-lsp: Restart Tracing Process");
-    await until(
-      "another tracing process",
-      () => agents(editor).length > 0 && !agents(editor).some(({ pid }) => pid === old.pid),
-    );
+    await until("another tracing process", () => {
+      const running = agents(editor);
+      return running.length > 0 && !running.some(({ pid }) => pid === old.pid);
+    });
     await answersAnEdit();
   });
 
@@ -130,23 +130,23 @@ suite("extension", {}, (editor) => {
     const [old, ...others] = servers(editor);
     assert.deepEqual(others, []);
     await editor.command("fx-lsp: Restart Language Server");
-    await until("another server", () => servers(editor).length === 1 && servers(editor)[0].pid !== old.pid);
+    await anotherServer(editor, old);
     await answersAnEdit();
   });
 
   test("a server that is killed comes back by itself", async () => {
-    const [{ pid }] = servers(editor);
-    signal(pid, "SIGKILL");
-    await until("another server", () => servers(editor).length === 1 && servers(editor)[0].pid !== pid);
+    const [old] = servers(editor);
+    signal(old.pid, "SIGKILL");
+    await anotherServer(editor, old);
     await answersAnEdit();
   });
 
   test("a server that is killed while tracing is paused comes back paused", async () => {
     await editor.command("fx-lsp: Pause Tracing");
     await until("the status", async () => /paused/.test(await editor.languageStatus()));
-    const [{ pid }] = servers(editor);
-    signal(pid, "SIGKILL");
-    await until("another server", () => servers(editor).length === 1 && servers(editor)[0].pid !== pid);
+    const [old] = servers(editor);
+    signal(old.pid, "SIGKILL");
+    await anotherServer(editor, old);
     await until("the status", async () => /paused/.test(await editor.languageStatus()));
     await editor.command("fx-lsp: Resume Tracing");
     await answersAnEdit();

@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { processesBelow, signal } from "./processes.mjs";
-import { servers } from "./servers.mjs";
+import { anotherServer, servers } from "./servers.mjs";
 import { suite } from "./suite.mjs";
-import { until } from "./until.mjs";
 
 const settings = { "security.workspace.trust.startupPrompt": "never" };
 
@@ -37,9 +36,9 @@ suite("trust", { trusted: false, settings }, (editor) => {
   });
 
   test("a server that is killed comes back knowing of the trust", async () => {
-    const [{ pid }] = servers(editor);
-    signal(pid, "SIGKILL");
-    await until("another server", () => servers(editor).length === 1 && servers(editor)[0].pid !== pid);
+    const [old] = servers(editor);
+    signal(old.pid, "SIGKILL");
+    await anotherServer(editor, old);
     await editor.goInto("rectify.py", "x.sum()");
     await editor.page.keyboard.press("ArrowLeft");
     await editor.page.keyboard.type("1 + ");
