@@ -9,7 +9,7 @@ _T = TypeVar("_T")
 
 
 def compatibility(is_backward_compatible: bool) -> Callable[[_T], _T]:
-    """Return a decorator that does nothing: ``is_backward_compatible`` only tells readers whether an API is stable."""
+    """Return a decorator that does nothing: ``is_backward_compatible`` only shows readers whether an API is stable."""
 
     def unchanged(decorated: _T) -> _T:
         return decorated

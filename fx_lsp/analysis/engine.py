@@ -107,7 +107,7 @@ class Engine:
         self._retiring: asyncio.TimerHandle | None = None
         """Set while agents may be running that no open document needs."""
         self._preloaded: dict[str, tuple[str, ...]] = {}
-        """By file, the modules that its agent was last told to import."""
+        """By file, the modules that its agent was last asked to import."""
         self._preloading: set[asyncio.Task[None]] = set()
         finder = None
         if findings_cache:

@@ -17,7 +17,7 @@ from fx_lsp.analysis.target_captures import TargetCaptures
 class IdleCaptures(IdleWork):
     """Keeps the captures of the targets in the results of ``scheduler`` up to date. Must be used from one event loop.
 
-    It tells `TargetCaptures.on_captured` which results have changed.
+    It reports to `TargetCaptures.on_captured` which results have changed.
     """
 
     name = "capturing"

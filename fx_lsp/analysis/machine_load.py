@@ -30,7 +30,7 @@ NOTE = "waiting longer before each trace, because the computer is busy"
 
 
 def is_loaded() -> bool:
-    """Whether the processors are busy; False if the system does not tell."""
+    """Whether the processors are busy; False if the system does not say."""
     with contextlib.suppress(OSError):
         if found := re.search(r"^some avg10=(\d+\.\d+)", PRESSURE.read_text("ascii"), re.MULTILINE):
             return float(found[1]) > MOST_WAITING

@@ -36,11 +36,11 @@ log = logging.getLogger(__name__)
 
 
 class Scheduler:
-    """Keeps up to date the results of all files that it was told to trace. Must be used from one event loop.
+    """Keeps up to date the results of all files that it was asked to trace. Must be used from one event loop.
 
     ``agent_for`` returns the agent that traces a file, ``settings_of`` the file's settings. ``finder`` finds the
     targets; the default finder keeps nothing on disk. ``uses`` are the captures that the workspace uses; the
-    scheduler tells them what has changed, but does not update them. ``gives_way``: make do with less while other
+    scheduler reports to them what has changed, but does not update them. ``gives_way``: make do with less while other
     programs keep the computer busy.
     """
 
@@ -87,7 +87,7 @@ class Scheduler:
     def opened(self, path: str) -> None:
         """Trace ``path`` now; if the editor restored unsaved edits of it, also trace the files that import it.
 
-        The files that could not import it until now are traced in any case: not every client tells of new files.
+        The files that could not import it until now are traced in any case: not every client reports new files.
         """
         self._trace_lacking(path)
         if not self._traces_when(path, "onType"):
@@ -241,7 +241,7 @@ class Scheduler:
     def is_loaded(self) -> bool:
         """Whether to make do with less because other programs keep the computer busy.
 
-        The system does not tell whose processes had to wait. If several files were traced at the same time, they may
+        The system does not say whose processes had to wait. If several files were traced at the same time, they may
         well have been fx-lsp's own.
         """
         is_crowded = asyncio.get_running_loop().time() < self._crowded + machine_load.WINDOW

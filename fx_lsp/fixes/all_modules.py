@@ -19,7 +19,7 @@ from fx_lsp.fixes.editing.import_edits import imported
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     """One fix if the failing expression is (the index of) the module in ``self.experts[index](x)``.
 
-    Whether the results have one size, so that they can be stacked, only a proof can tell.
+    Only a proof can show whether the results have one size, so that they can be stacked.
     """
     for part in (node, source.parent(node)):
         match part:

@@ -1,7 +1,7 @@
 """Register a fake implementation for a custom operator: its result is like its first tensor, or what its body computes.
 
 A body that only calls torch can run on fake tensors, too. If other operators of the file lack a fake implementation as
-well, one edit registers all of them, since torch.compile may tell only the first.
+well, one edit registers all of them, since torch.compile may report only the first.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _SAME = _ROUND | {"cos", "cosh", "exp", "expm1", "log", "log10", "log1p", "log2"
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     """One fix if the failing expression, or what it is a part of, calls functions of NumPy that ``math`` has, too.
 
-    Whether they get numbers, and no arrays, the text does not tell; with arrays, the edited program does not run.
+    The text does not show whether they get numbers or arrays; with arrays, the edited program does not run.
     """
     math = imported(source, "math")
     found = None

@@ -26,14 +26,14 @@ _FUNCTIONS = frozenset(
     {"pprint.pp", "pprint.pprint", "sys.stdout.flush", "sys.stdout.write", "tqdm.auto.tqdm.write", "tqdm.tqdm.write"}
     | {"wandb.log"}
 )
-"""Other functions that only tell something."""
+"""Other functions that only report something."""
 
 _CLOCKS = frozenset(
     f"time.{name}{unit}"
     for name in ("monotonic", "perf_counter", "process_time", "thread_time", "time")
     for unit in ("", "_ns")
 )
-"""Functions that tell the time, which passes differently in a captured program."""
+"""Functions that return the time, which passes differently in a captured program."""
 
 _OF_COMPILE = ("graph-break", "compile-error")
 """The kinds of the failures of ``torch.compile``; the others are those of ``torch.export``."""
@@ -132,7 +132,7 @@ def _without_progress(source: Source, call: ast.Call) -> str:
 def _logs(source: Source, body: list[ast.stmt]) -> str:
     """The first function that ``body`` calls, if it does nothing but print or log; else empty.
 
-    It may also make up the text, and remember in a flag that nothing else reads that it has told it.
+    It may also make up the text, and remember in a flag that nothing else reads that it has done so.
     """
     calls = [one.value for one in body if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)]
     others = [one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))]
@@ -169,7 +169,7 @@ def _is_alone(source: Source, statement: ast.stmt) -> bool:
 
 
 def is_log(function: ast.expr, source: Source | None = None) -> bool:
-    """Whether a function only prints or logs something; ``source`` tells what its name refers to."""
+    """Whether a function only prints or logs something; ``source`` shows what its name refers to."""
     if source is not None and source.names.qualified(function) in _FUNCTIONS:
         return True
     match function:

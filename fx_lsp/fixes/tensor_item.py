@@ -22,7 +22,7 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     """One or two fixes if the failing expression is ``int(value)``, ``float(value)`` or ``bool(value)``.
 
     Which of them leaves the results as they are depends on the value's dtype and on what is done with the number. A
-    proof may not tell: where a number is only compared, its fraction matters to few inputs.
+    proof may not notice: where a number is only compared, its fraction matters to few inputs.
     """
     for source, node in editable(failure.chain[-1:], read):
         first, _, _ = failure.error.partition("\n")

@@ -22,7 +22,7 @@ _FUNCTIONS = ("_check", "_check_tensor_all")
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     """Two fixes if the failing expression is (a part of) the condition of a guard or of an ``assert``.
 
-    The text does not always tell whether the condition is a number or a tensor; the likelier fix comes first. The
+    The text does not always show whether the condition is a number or a tensor; the likelier fix comes first. The
     message of a compiled check may not read anything but constants, not even from ``self``.
     """
     fills_in = rule_for(failure.kind).capture != "compile"

@@ -103,7 +103,7 @@ class _Chooser:
     source: Source
     torch: str
     is_tensor: bool | None = None
-    """Whether conditions are tensors; None if only their texts can tell."""
+    """Whether conditions are tensors; None if only their texts can show it."""
 
     def function(self, test: ast.expr) -> str:
         """The torch function that chooses depending on ``test``."""

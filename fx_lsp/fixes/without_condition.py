@@ -1,7 +1,7 @@
 """Do without a condition that only saves work, such as a loop's ``if len(rows) == 0: continue``.
 
 The program has to do the same if what the condition leaves out is done after all, for example for an empty tensor, or
-with a mask that hides nothing instead of None. Whether it does, the text can't tell: only a proof can.
+with a mask that hides nothing instead of None. The text can't show whether it does: only a proof can.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def _pyvenv(file: Path) -> Mapping[str, str]:
 
 
 def _installed_folders(python: Path, minor: str = "") -> Iterator[Path]:
-    """The package folders of a Python that is not a virtual environment; its file's name tells an empty ``minor``."""
+    """The package folders of a Python that is not a virtual environment; its file's name shows an empty ``minor``."""
     real = Path(os.path.realpath(python))
     prefix = real.parent if real.suffix == ".exe" else real.parent.parent
     minor = minor or _minor(real.name)

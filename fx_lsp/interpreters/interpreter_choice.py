@@ -113,7 +113,7 @@ def expanded(command: Sequence[str], folder: Path | None, environ: Mapping[str, 
 
 
 def _ordered(command: Sequence[str], origin: str) -> Interpreter:
-    """An interpreter that a person has named. ``py -3.11`` or ``conda run …`` does not tell where its packages are."""
+    """An interpreter that a person has named. ``py -3.11`` or ``conda run …`` does not show where its packages are."""
     if len(command) > 1 and not PurePath(command[0]).name.startswith("python"):
         return Interpreter(tuple(command), origin, None)
     found = shutil.which(command[0])

@@ -180,7 +180,7 @@ class Workbench:
     async def _traced(self, path: str, text: str | None) -> str:
         """Trace a file with ``text``, or as it is on disk, and return its absolute path.
 
-        Every other file counts as it is on disk now, whatever an earlier tool was told.
+        Every other file counts as it is on disk now, whatever an earlier tool was given.
         """
         file = self._file(path)
         if text is None:

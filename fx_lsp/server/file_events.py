@@ -1,4 +1,4 @@
-"""What happens to files and folders on disk: which of it the server asks clients to tell, and which of it matters."""
+"""Changes of files and folders on disk: which of them the server asks clients to report, and which matter."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _SUFFIXES = ("py", "md", "rst", "yaml", "yml")
 """The files from which fx-lsp learns what to trace, and how to build it."""
 
 _ANYTHING = types.FileSystemWatcher("**/*", types.WatchKind.Create | types.WatchKind.Delete)
-"""For folders: no pattern tells them from files, and for one that is deleted or moved, there may be no other event."""
+"""For folders: no pattern matches them alone, and for one that is deleted or moved, there may be no other event."""
 
 WATCHERS = [
     *map(types.FileSystemWatcher, (f"**/*.{{{','.join(_SUFFIXES)}}}", f"**/{FILE}", *DECIDING_FILES)),
     _ANYTHING,
 ]
-"""The changes on disk that clients are asked to tell."""
+"""The changes on disk that clients are asked to report."""
 
 OPERATIONS = types.FileOperationRegistrationOptions(
     [
@@ -28,7 +28,7 @@ OPERATIONS = types.FileOperationRegistrationOptions(
         types.FileOperationFilter(types.FileOperationPattern("**", types.FileOperationPatternKind.Folder)),
     ]
 )
-"""What the user creates, renames and deletes in the client, and is to be told: Python files, and folders."""
+"""What the user creates, renames and deletes in the client, and the client has to report: Python files, and folders."""
 
 
 def is_source(path: str) -> bool:

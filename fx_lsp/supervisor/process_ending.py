@@ -29,7 +29,7 @@ def end_agent(agent: int) -> None:
 
 
 def _children(parent: int) -> list[int]:
-    """The ids of a process's children; none if the system doesn't tell."""
+    """The ids of a process's children; none if the system doesn't report them."""
     try:
         listed = (PROCESSES / str(parent) / "task" / str(parent) / "children").read_text()
     except OSError:  # macOS has no /proc

@@ -144,7 +144,7 @@ class SupervisedAgent:
                     return
             finally:
                 self._note_busy(-1)
-            # If every report has come, one is asked for again: what it depends on was not told.
+            # If every report has come, one is asked for again: what it depends on was not reported.
             left = tuple(waiting.values()) or request.targets[-1:]
             request = replace(request, id=next(self._numbers), targets=left)
 

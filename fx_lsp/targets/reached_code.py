@@ -275,7 +275,7 @@ def _body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
 
 
 def _lines_of_recipes(target: Target) -> Iterator[int]:
-    """The lines that show how to build a target: its report tells where they are."""
+    """The lines that show how to build a target: its report says where they are."""
     for recipe in (target.recipe, *target.fallbacks, *target.hosts):
         yield from range(recipe.root.line, recipe.root.line + recipe.root.source.count("\n") + 1)
 

@@ -72,8 +72,9 @@ class Sites:
     ) -> Site:
         """Note that the run continues past ``failure`` under an assumption, and return the site.
 
-        ``value`` is the node of the value that the program failed on. ``place`` tells the site from others whose
-        failures have the same span, as those inside a library's function do. Raises `GaveUp` after too many failures.
+        ``value`` is the node of the value that the program failed on. ``place`` distinguishes the site from others
+        whose failures have the same span, as those inside a library's function do. Raises `GaveUp` after too many
+        failures.
         """
         place = place or failure.span
         site = self._by_place.get(place)

@@ -45,7 +45,7 @@ def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable
 def _missing_attribute(error: AttributeError) -> tuple[object, str | None]:
     """The module that lacks an attribute, and the attribute's name.
 
-    The error tells neither if the module's own ``__getattr__`` raised it, as NumPy's does for ``np.int``.
+    The error shows neither if the module's own ``__getattr__`` raised it, as NumPy's does for ``np.int``.
     """
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     if error.name is None and frames and _is_getter(frames[-1]):

@@ -16,7 +16,7 @@ from fxcore.source.syntax import span_of_syntax
 
 
 def failure_of(error: BaseException) -> Failure:
-    """What stopped torch.compile, with no steps if torch tells none."""
+    """What stopped torch.compile, with no steps if torch reports none."""
     text, frames = text_and_frames(error)
     if is_graph_break(error):
         return Failure("graph-break", text[:LONGEST_ERROR], steps_of(frames))
@@ -24,7 +24,7 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def knows_columns(frames: Iterable[FrameSummary]) -> bool:
-    """Whether torch tells which expression of a line the innermost of the user's frames is at."""
+    """Whether torch reports which expression of a line the innermost of the user's frames is at."""
     own = [frame for frame in frames if is_outside_python(frame.filename)]
     return bool(own) and getattr(own[-1], "colno", None) is not None
 
@@ -39,7 +39,7 @@ def _span(frame: FrameSummary) -> Span:
     line = frame.lineno or 1
     start, end = getattr(frame, "colno", None), getattr(frame, "end_colno", None)
     if start is not None and end is not None:
-        found = span_of_syntax(frame.filename, line, start, end)  # torch does not tell the last line
+        found = span_of_syntax(frame.filename, line, start, end)  # torch does not report the last line
         return to_span(found) if found else Span(frame.filename, line, start, line, max(start, end))
     whole = span_of_line(frame.filename, line)
     found = span_of_syntax(frame.filename, line, whole.col, None)  # a break at a condition is the likeliest in its line

@@ -77,7 +77,7 @@ def _scope(node: Node) -> str:
 
 
 def _span(node: Node) -> Span | None:
-    """The line of the user's code that made ``node``; torch tells no columns."""
+    """The line of the user's code that made ``node``; torch reports no columns."""
     for file, number in reversed(_FRAME.findall(node.meta.get("stack_trace") or "")):
         if is_user_file(file):
             return span_of_line(file, int(number))

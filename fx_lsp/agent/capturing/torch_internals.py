@@ -39,7 +39,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 DATA_DEPENDENT = (GuardOnDataDependentSymNode, DataDependentOutputException, DynamicOutputShapeException)
-"""What a program on fake tensors raises where it needs a value that only a run can tell."""
+"""What a program on fake tensors raises where it needs a value that only a run can determine."""
 
 Recompiled = RecompileError
 """Raised where `refusing_to_recompile` is in effect."""
@@ -178,7 +178,7 @@ def is_graph_break(error: BaseException) -> bool:
 
 
 def text_and_frames(error: BaseException) -> tuple[str, list[FrameSummary]]:
-    """What stopped torch.compile and the frames that lead there, the outermost first; none if torch tells none."""
+    """What stopped torch.compile and the frames that lead there, the outermost first; none if torch reports none."""
     # `real_stack` has the innermost frame last since 2.13, and before as well where there was more than one frame.
     frames = list(getattr(error, "real_stack", None) or ())
     for frame in frames:
@@ -368,7 +368,7 @@ def watching_specializations(seen: Callable[[], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def answering(answer: Callable[[GuardOnDataDependentSymNode, type], bool | int | float]) -> Iterator[None]:
-    """Within the block, ``answer`` tells what depends on data, where torch would raise an error because it can't know.
+    """Within the block, ``answer`` decides what depends on data, where torch would raise an error.
 
     Its arguments are that error, which it may raise, and the type of the answer: bool, int or float.
     """
@@ -399,7 +399,7 @@ def _is_due_to_a_break(error: BaseException) -> bool:
 
 
 def _is_misplaced(error: BaseException) -> bool:
-    """Whether torch tells a wrong line: what is left of a function after a break begins at the line of that break.
+    """Whether torch reports a wrong line: what is left of a function after a break begins at the line of that break.
 
     The code before that line, which the next turn of a loop runs, is then given this line, too, but no columns.
     """

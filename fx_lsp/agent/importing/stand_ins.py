@@ -25,7 +25,12 @@ from fx_lsp.agent.importing.unpacked_targets import targets_of
 from fx_lsp.agent.inventing.argument_kinds import is_settings_class
 from fx_lsp.agent.inventing.frame_code import is_about_to_call
 from fx_lsp.agent.missing.hyperparameters import IS_LIGHTNING, Hyperparameters
-from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule, RefusingFunction
+from fx_lsp.agent.missing.missing_modules import (
+    MissingFunction,
+    MissingModule,
+    RefusingFunction,
+    RefusingModule,
+)
 from fx_lsp.agent.missing.missing_uses import is_importing, note_call, note_decorated, note_use, note_wrapping
 from fx_lsp.agent.missing.registries import (
     BUILDS,
@@ -119,9 +124,11 @@ class StandIn:
 
         ``call`` says how to show the call: as ``(…)`` if what it returns may call one of its arguments.
         """
-        if _CLASS_NAME.search(self._name) and not self._is_made():
-            return MissingModule(self._name, self._another)
-        return StandIn(f"{self._name}{call}"[:200])
+        if not _CLASS_NAME.search(self._name) or self._is_made():
+            return StandIn(f"{self._name}{call}"[:200])
+        if error := refusal(self._name, sys._getframe(2).f_code.co_filename):
+            return RefusingModule(self._name, self._another, error)
+        return MissingModule(self._name, self._another)
 
     def _registering(self, said: Registration) -> Any:
         """Register what a call says, and return it, or a decorator that registers what it is called with."""
@@ -354,7 +361,7 @@ def noting_instances(cls: type, name: str) -> type:
 
 
 _OF_ANY_MODEL = {"device": torch.device("cpu"), "dtype": torch.float32}
-"""What base classes of models tell about the model's tensors, unlike ``nn.Module``."""
+"""What base classes of models know about the model's tensors, unlike ``nn.Module``."""
 
 
 class StandInBase:
@@ -433,7 +440,7 @@ def missing_parts(root: object) -> tuple[list[str], list[str]]:
     modules: dict[str, None] = {}
     bases: dict[str, None] = {}
     for part in parts:
-        if isinstance(part, MissingModule):
+        if isinstance(part, MissingModule) and not isinstance(part, RefusingModule):  # which the trace did not call
             modules[repr(part)] = None
         elif isinstance(part, StandInBase):
             bases[part._name] = None

@@ -319,7 +319,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         """The module that the traced file has been loaded as, if this is that file; otherwise None, for a new one.
 
-        Without an ``__init__.py``, nothing tells whether the workspace imports the file as ``models.net`` or as
+        Without an ``__init__.py``, nothing shows whether the workspace imports the file as ``models.net`` or as
         ``net``. With two modules, there would be two classes of each name. A file in a package has one name.
         """
         loaded = self._workspace.loaded

@@ -1,7 +1,7 @@
 """Decides what to change about invented arguments after the program has raised an error.
 
-The error's message and the statement that raised it tell something about the values that the program wants, and so does
-the code through which it passed; see `wanted_by_program`.
+The error's message and the statement that raised it reveal something about the values that the program wants, and so
+does the code through which it passed; see `wanted_by_program`.
 """
 
 from __future__ import annotations

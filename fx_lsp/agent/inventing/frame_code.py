@@ -124,7 +124,7 @@ def _comprehensions(code: CodeType, line: int) -> Iterator[ast.comprehension]:
 
 
 def first_values(loop: ast.comprehension, names: dict[str, Any]) -> dict[str, Any]:
-    """The variables of a loop in a comprehension, with the first values that they take; empty if that can't be told."""
+    """The variables of a loop in a comprehension, with the first values that they take; empty if that is not known."""
     variables = [node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)]
     is_plain = all(isinstance(node, _TARGETS) for node in ast.walk(loop.target))
     if not is_plain or not is_pure(loop.iter, _PURE | _COMBINE):

@@ -1,6 +1,6 @@
 """Changes of invented arguments that the code suggests through which an error passed.
 
-Its checks, tests of types, lookups and comparisons tell which values the program wants.
+Its checks, tests of types, lookups and comparisons show which values the program wants.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def serve(
         with recording() as record, time_limit(request.limits.seconds, lambda frame: None):
             server.build()
     except Exception:
-        return  # an attempt from the start tells what happened
+        return  # an attempt from the start shows what happened
     try:
         stage = Stage(file.workspace, [*records, record], began=read_at)
     except StaleError as reason:

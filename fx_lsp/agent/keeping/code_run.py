@@ -18,7 +18,7 @@ class CodeRun:
     """Within its block, records code that runs in this thread. The record is complete only if nothing else used
     Python's profiler.
 
-    By default, that is all code. With ``is_own``, which tells which top-level packages are the workspace's, it is the
+    By default, that is all code. With ``is_own``, which says which top-level packages are the workspace's, it is the
     code that runs in a block of `module`, without imports of other packages: to have the profiler record these, too,
     would make them half as long again. If another package imports a module of the workspace, everything is recorded
     from then on, since it may also call what is in there.
@@ -130,7 +130,7 @@ class _ProfilingRecorder:
 
 
 class _MonitoringRecorder:
-    """Uses ``sys.monitoring``, which Python has since version 3.12, and which tells only once that some code runs."""
+    """Uses ``sys.monitoring``, which Python has since version 3.12, and which reports only once that some code runs."""
 
     def __init__(self) -> None:
         self._monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]

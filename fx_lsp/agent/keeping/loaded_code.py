@@ -220,7 +220,7 @@ def _content(code: CodeType) -> tuple[Any, ...]:
 
 
 def _constant(item: Any) -> Any:
-    """What tells a constant from others; ``==`` does not tell ``1`` from ``True``, or ``0.0`` from ``-0.0``."""
+    """What identifies a constant; ``==`` does not distinguish ``1`` from ``True``, or ``0.0`` from ``-0.0``."""
     return CodeType if isinstance(item, CodeType) else (type(item), repr(item))
 
 

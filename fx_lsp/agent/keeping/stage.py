@@ -208,7 +208,7 @@ def module_names(workspace: Workspace) -> ModuleNames:
 
 
 _NO_FILES = ("/proc/", "/sys/", "/dev/")
-"""Where the system tells of itself; what it tells changes all the time."""
+"""Where the system describes itself; what it says changes all the time."""
 
 _State = tuple[int, int] | None
 """When a file was last modified, in nanoseconds, and its size in bytes; None if there is no such file."""

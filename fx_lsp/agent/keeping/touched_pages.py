@@ -47,7 +47,7 @@ _advise = ctypes.CDLL(None).madvise if sys.platform == "linux" else None
 
 
 def pages_touched() -> PagesTouched:
-    """The pages that this process has touched since it was forked; none where the system does not tell."""
+    """The pages that this process has touched since it was forked; none where the system does not report them."""
     found: list[tuple[int, ...]] = []
     count = 0
     with contextlib.suppress(OSError):

@@ -29,7 +29,7 @@ _SUFFIXES = frozenset({".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".txt"
 """The kinds of files that describe a model."""
 
 _TABLES = frozenset({".txt", ".csv"})
-"""Of these, those that only a program's own name for them tells from other texts."""
+"""Of these, those that only a program's own name for them distinguishes from other texts."""
 
 _CONFIGURATION = frozenset({"cfg", "config", "conf"})
 _NO_SUBJECT = frozenset({"path", "file", "filename", "name"})

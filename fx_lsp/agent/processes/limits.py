@@ -47,7 +47,7 @@ def grace(seconds: float) -> float:
 
 
 def seconds_in_words(seconds: float) -> str:
-    """A number of seconds as messages tell it, e.g. "1 second" or "2.5 seconds"."""
+    """A number of seconds as messages give it, e.g. "1 second" or "2.5 seconds"."""
     return f"{seconds:g} second{'' if seconds == 1 else 's'}"
 
 
@@ -116,7 +116,7 @@ class _Timer:
 def limit_resources() -> None:
     """Limit open files, the size of a file, and processes, of which a trace needs few, and disable core dumps.
 
-    The number of the superuser's processes can't be limited this way. Linux is also told to end this process rather
+    The number of the superuser's processes can't be limited this way. Linux is also asked to end this process rather
     than another one if the system runs out of memory.
     """
     if not CAN_LIMIT:

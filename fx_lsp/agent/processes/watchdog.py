@@ -193,7 +193,7 @@ class _Rest:
         return used - self._used > MOST_AT_REST
 
     def _processor_seconds(self) -> float:
-        """What all threads of the processes have used; 0 if the system does not tell."""
+        """What all threads of the processes have used; 0 if the system does not report it."""
         pids = [self._pid]
         if self._leads_group:
             pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]

@@ -35,7 +35,7 @@ _MOST_OFFSETS = 10**6
 """More than the instructions of a function."""
 
 TELLS_COLUMNS = hasattr(CodeType, "co_positions")
-"""Whether the interpreter tells where in a line each instruction is; Python 3.10 does not."""
+"""Whether the interpreter knows where in a line each instruction is; Python 3.10 does not."""
 
 _END = 0
 """In a step, the line that stands for the end of the function."""
@@ -57,7 +57,7 @@ class Part:
     """Lines that should be skipped once after ``lines``, the head of an ``if``, in which ``expression`` was run."""
     chooses: bool = False
     """Whether each jump in the lines should lead to two places: they contain a conditional expression, but the
-    interpreter does not tell where its sides are."""
+    interpreter does not know where its sides are."""
 
     @property
     def where(self) -> str:
@@ -173,7 +173,7 @@ def _conditional_jumps(code: CodeType) -> frozenset[int]:
 
 @functools.cache
 def _place(code: CodeType, offset: int) -> tuple[int, int] | None:
-    """The line and column of an instruction; None if the interpreter does not tell."""
+    """The line and column of an instruction; None if the interpreter does not know."""
     if not TELLS_COLUMNS:
         return None
     line, _, col, _ = list(code.co_positions())[offset // 2]  # type: ignore[attr-defined]
@@ -230,7 +230,7 @@ def _beginning_at(test: ast.expr, line: int, col: int) -> ast.expr | None:
 
 
 def _ends(node: ast.expr) -> Ends | None:
-    """Where an expression begins and ends; None if the interpreter does not tell where its instructions are."""
+    """Where an expression begins and ends; None if the interpreter does not know where its instructions are."""
     if not TELLS_COLUMNS:
         return None
     return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
@@ -239,7 +239,7 @@ def _ends(node: ast.expr) -> Ends | None:
 _LOGS = frozenset(
     {"critical", "debug", "error", "exception", "info", "log", "print", "warn", "warning", "warning_once"}
 )
-"""The functions and methods that only tell something."""
+"""The functions and methods that only report something."""
 
 
 def _only_logs(statement: ast.stmt) -> bool:

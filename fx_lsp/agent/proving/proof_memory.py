@@ -68,7 +68,7 @@ class Findings:
         kept. ``overlays`` are the texts of the open documents.
         """
         if remembered is not None:
-            with suppress(Exception):  # the process that told them had run the user's code
+            with suppress(Exception):  # the process that sent them had run the user's code
                 known = loaded(remembered.pickled)
                 if isinstance(known, cls):
                     is_same = set(file.workspace.dependencies) <= set(remembered.files)

@@ -97,7 +97,7 @@ class MetaRun(fxcore.Interpreter):
         super().__init__(program.module, graph=program.graph)
         self.extra_traceback = False
         self.unknown: set[Node] = set()
-        """The nodes whose values are not known: torch can't tell without data, or has no implementation for meta."""
+        """The nodes whose values are not known: torch needs data for them, or has no implementation for meta."""
         self._left = program.left
 
     def record(self, node: Node, value: Any) -> None:

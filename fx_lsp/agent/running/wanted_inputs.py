@@ -1,6 +1,6 @@
 """The inputs that a search tries, as shapes and kinds of values, also in lists and dicts.
 
-A `Path` tells where in the arguments a tensor is. While arguments are put together, a list is a dict with the indices
+A `Path` says where in the arguments a tensor is. While arguments are put together, a list is a dict with the indices
 as keys, and an object is a dict with `AttributeName`s.
 """
 

@@ -16,7 +16,7 @@ from typing import Any
 from fx_lsp.agent.running.written_shapes import definition_of
 
 ITEMS = 2
-"""How many items a list has if nothing tells."""
+"""How many items a list has if nothing shows it."""
 
 MOST_ITEMS = 8
 """A list of more items than this is not invented."""
@@ -31,10 +31,10 @@ _COUNT = frozenset({"range", "enumerate"})
 
 @dataclass(frozen=True)
 class WrittenList:
-    """What the text tells about a list."""
+    """What the text shows about a list."""
 
     items: int | None = None
-    """The number of its items, if the text tells it."""
+    """The number of its items, if the text shows it."""
     is_certain: bool = False
     """Whether the parameter can't be a tensor."""
 
@@ -58,7 +58,7 @@ def written_lists(function: Callable[..., Any]) -> dict[str, WrittenList]:
 
 
 def _annotated(annotation: ast.expr | None) -> WrittenList | None:
-    """What an annotation such as ``Optional[Tuple[Tensor, Tensor]]`` tells; None unless it is a list of tensors."""
+    """What an annotation such as ``Optional[Tuple[Tensor, Tensor]]`` says; None unless it is a list of tensors."""
     for node in ast.walk(annotation) if annotation is not None else ():
         match node:
             case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner) if name in _LISTS:
@@ -72,7 +72,7 @@ def _annotated(annotation: ast.expr | None) -> WrittenList | None:
 
 
 def _used_as_list(node: ast.AST) -> Iterator[tuple[str, int | None]]:
-    """The names that ``node`` uses as lists, each with the least number of items that this use needs, if it tells."""
+    """The names that ``node`` uses as lists, each with the fewest items that this use needs, if it shows that."""
     match node:
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Name(id=name)):
             if not any(isinstance(target, ast.Starred) for target in targets):

@@ -269,7 +269,7 @@ class ForkService(Service[_Request]):
         request, kept.request = kept.request, None
         if request is None:
             remove(scratch_folder(child.pid))
-        elif kept.is_kept:  # it has served other requests: another session tells whether this one is to blame
+        elif kept.is_kept:  # it has served other requests: another session shows whether this one is to blame
             remove(scratch_folder(child.pid))
             request.kept = request.child = None
             request.quick = False

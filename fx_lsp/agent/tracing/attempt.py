@@ -66,7 +66,7 @@ class RetryOnCpu:
 @wire_message
 @dataclass(frozen=True)
 class HasParts:
-    """What the module that was built tells about other targets."""
+    """What the module that was built shows about other targets."""
 
     keys: tuple[str, ...]
     """The targets whose classes its submodules have."""

@@ -173,7 +173,7 @@ class TargetRounds:
     def _worth(self, report: Report, attempt: Attempt) -> float:
         """The rank of a report.
 
-        That a class can't be built without arguments, or that the workspace's own recipe exceeded a limit, tells more
+        That a class can't be built without arguments, or that the workspace's own recipe exceeded a limit, says more
         than a doubtful result.
         """
         target = self._open[report.target]

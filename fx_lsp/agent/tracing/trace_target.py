@@ -65,7 +65,7 @@ DOUBTFUL = frozenset({FailureKind.EXCEPTION, FailureKind.FOREIGN_CALL})
 
 
 class InconclusiveOnMeta(Exception):
-    """The failure may be due to the meta device; a build on the CPU is needed to tell."""
+    """The failure may be due to the meta device; only a build on the CPU can show whether it is."""
 
 
 @dataclass(frozen=True)

@@ -207,7 +207,7 @@ def draws(node: ast.AST) -> bool:
 
 
 def _guards(test: ast.expr, others: Sequence[ast.expr]) -> bool:
-    """Whether ``others`` read a value of which ``test`` tells what it is, e.g. not None, and so may rely on that."""
+    """Whether ``others`` read a value of which ``test`` says what it is, e.g. not None, and so may rely on that."""
     guarded: set[str] = set()
     for node in ast.walk(test):
         match node:

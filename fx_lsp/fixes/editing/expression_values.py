@@ -212,7 +212,7 @@ def _element(elements: list[ast.expr], index: int, value: ast.expr) -> ast.expr 
 
 
 def _bounds(lower: ast.expr | None, upper: ast.expr | None) -> tuple[int, int] | None:
-    """The start and the end of ``[lower:upper]`` in a tuple that is long enough; None if the source does not tell."""
+    """The start and the end of ``[lower:upper]`` in a tuple that is long enough; None if the source does not say."""
     start = 0 if lower is None else _integer(lower)
     if upper is None:
         return (start, 0) if start is not None and start < 0 else None

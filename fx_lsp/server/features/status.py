@@ -37,7 +37,7 @@ class AgentStates:
             self._states[folder, interpreter] = state
 
     def status(self, *, paused: bool = False, loaded: bool = False) -> dict[str, Any]:
-        """What to tell of all agents: the status of the one that has most to say, and the reasons for each Python."""
+        """The status to show for all agents: that of the one with most to report, and the reasons for each Python."""
         if not self._states:
             return status(AgentState("stopped"), self._latest, paused=paused, loaded=loaded)
         latest_first = reversed(self._states.items())
