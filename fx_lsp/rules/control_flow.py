@@ -140,6 +140,7 @@ traced = torch.fx.symbolic_trace(rectify)
         "torch_assert",
         "symbolic_numbers",
         "torch_where",
+        "distribution_checks",
         "wrap_call",
         "move_to_helper",
         "without_condition",

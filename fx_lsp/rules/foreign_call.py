@@ -63,12 +63,16 @@ _OF_OTHERS = {
         "passes a traced value to einops, which accepts only tensors from libraries that it supports.",
         "Use `reshape`, `permute` and `mean`, which are recorded, or record the call itself with `torch.fx.wrap`.",
     ),
+    "einops.layers": (
+        "passes a traced value to a layer of einops, which accepts only tensors from libraries that it supports.",
+        "Use `reshape`, `permute` and `mean`, which are recorded, or make the layer a leaf of the tracer.",
+    ),
     "json": ("converts a traced value to text.", "Leave the value out of the text."),
     "join": ("converts a traced value to text.", "Leave the value out of the text."),
     "divmod": ("needs plain numbers.", "Use `//` and `%`, which are recorded."),
     "next": ("needs an iterator, which a traced value is not.", "Index the value (`x[0]`), which is recorded."),
 }
-"""The package or builtin -> why it rejects a traced value, and what to do."""
+"""The package, its subpackage or the builtin -> why it rejects a traced value, and what to do."""
 
 _GENERAL = (
     "passes a traced value to code that accepts only real tensors or plain numbers.",
@@ -80,7 +84,8 @@ def message(failure: Failure, expression: str) -> str:
     """Why the function that ``expression`` calls rejects a traced value, and what to do."""
     callee = failure.operation or called(expression) or ""
     package, _, name = callee.partition(".")
-    reason, advice = _OF_OTHERS.get(package) or _OF_TORCH.get(name.rpartition(".")[2]) or _GENERAL
+    of_others = _OF_OTHERS.get(f"{package}.{name.partition('.')[0]}") or _OF_OTHERS.get(package)
+    reason, advice = of_others or _OF_TORCH.get(name.rpartition(".")[2]) or _GENERAL
     own = "" if expression.startswith("raise ") else expression  # the library's own statement means nothing to the user
     return f"{subject(own)} {reason} {advice}{remark(failure)}"
 
@@ -126,5 +131,5 @@ traced = torch.fx.symbolic_trace(mask)
 """,
     text=message,
     kinds=("foreign-call",),
-    fixes=("size_tuple", "without_variable", "wrap_call", "move_to_helper"),
+    fixes=("size_tuple", "without_variable", "distribution_checks", "wrap_call", "move_to_helper"),
 )

@@ -7,6 +7,7 @@ import ast
 import pytest
 
 from fx_lsp.fixes.distribution_checks import fixes
+from fx_lsp.rules import rule_for
 from tests.fixes.fixing import edited_body
 
 HEAD = "import torch\nfrom torch.distributions import Normal\n\ndef f(mean, std, x):\n"
@@ -72,3 +73,10 @@ def fixed(body: str, failing: str) -> str | None:
 )
 def test_the_call_that_creates_it_says_so(body: str, failing: str, new: str | None) -> None:
     assert fixed(body, failing) == new
+
+
+@pytest.mark.parametrize("kind", ["foreign-call", "control-flow", "data-dependent-guard", "graph-break"])
+def test_it_is_tried_before_the_call_is_moved(kind: str) -> None:
+    offered = rule_for(kind).fixes
+    before = [name for name in offered if name in ("distribution_checks", "wrap_call", "move_to_helper")]
+    assert before[0] == "distribution_checks"

@@ -26,6 +26,11 @@ CHECK = "if score.size(2) != target.size(1) or score.size(3) != target.size(2):\
 RESIZED = "torch.nn.functional.interpolate(score, size=(target.size(1), target.size(2)), mode='bilinear')"
 STATIC = program("return x * torch.sigmoid(x) - 1").replace("def forward(self, x)", "@staticmethod\n    def forward(x)")
 METHOD = "@staticmethod\n    def forward(x):\n        return x * torch.sigmoid(x) - 1"
+CHANCE = program(
+    "return Poisson(self.rate).log_prob(x)",
+    init="self.register_buffer('rate', torch.ones(1))",
+    before="from torch.distributions import Poisson",
+)
 NEEDED = "def model(x, mask=None):\n    assert mask is not None\n    return x * len(mask)\n"
 
 
@@ -40,6 +45,7 @@ RIGHT = {
     "the place of the turn": Edit(ROWS, WRITE, "y = torch.select_scatter(y, x[:, i] * 2, 1, i)"),
     "a module's result": passed("self.layers[i](x[i])", "x[i] = value"),
     "the size that a loss needs": Edit(LOSS, CHECK, "score = "),
+    "a distribution that checks nothing": Edit(CHANCE, "self.rate)", "self.rate, validate_args=False)"),
     "a method": Edit(STATIC, METHOD, METHOD.replace("@staticmethod\n    ", "").replace("(x):", "(self, x):")),
 }
 
@@ -72,6 +78,7 @@ WRONG = {
         LOSS[LOSS.index("if score") :],
         f"score = {RESIZED}\n        return self.loss(score[:1], target[:1])\n",
     ),
+    "a distribution of another rate": Edit(CHANCE, "self.rate)", "2 * self.rate, validate_args=False)"),
     "a method that scales": Edit(STATIC, METHOD, "def forward(self, x):\n        return x * torch.sigmoid(x) - 1.001"),
     "a method that writes": Edit(STATIC, METHOD, "def forward(self, x):\n        return x.mul_(torch.sigmoid(x)) - 1"),
 }
