@@ -235,6 +235,7 @@ def test_a_builtin_that_compares_has_its_own_advice(builtin: str) -> None:
         ("foreign-call", "torch.autocast(d)", "torch.autocast", "", "Name the device"),
         ("foreign-call", "torch.jit.script(f)(x)", "torch.jit.script", "", "compiled"),
         ("foreign-call", "rearrange(x, 'a b -> b a')", "einops.rearrange", "", "`permute`"),
+        ("foreign-call", "self.split(x)", "einops.layers.torch.Rearrange", "", "a leaf"),
         ("foreign-call", "json.dumps(x)", "json.dumps", "", "out of the text"),
         ("foreign-call", "divmod(x, 2)", "divmod", "", "`//` and `%`"),
         ("foreign-call", "f(x)", "f", "", "real tensors or plain numbers"),

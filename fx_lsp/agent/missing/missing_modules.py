@@ -8,7 +8,9 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.missing.missing_uses import note_wrapping
+from fxcore.explore import call_refusing
 from fxcore.failures import FailureKind, as_failure
+from fxcore.wrap import find_proxy
 
 
 class MissingFunction:
@@ -87,4 +89,20 @@ class MissingModule(torch.nn.Module):
         raise RuntimeError(f"{self._missing} is missing")
 
 
-MissingModule.__name__ = MissingModule.__qualname__ = "module_of_missing_package"
+class RefusingModule(MissingModule):
+    """A `MissingModule` that is known to accept no traced values: the tracer would look into it, and fail there."""
+
+    def __init__(self, name: str, used: Callable[[str], Any], error: Exception) -> None:
+        """``name`` and ``used`` are as for `MissingModule`; ``error`` is what a call of the module raises."""
+        super().__init__(name, used)
+        self._error = error
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse traced values. No tracer is asked whether this is a leaf, since it replaces ``Module.__call__``."""
+        if find_proxy((args, kwargs)) is None:
+            return super().__call__(*args, **kwargs)
+        return call_refusing(RefusingFunction(self._missing, self._error), args, kwargs)
+
+
+for _placeholder in (MissingModule, RefusingModule):
+    _placeholder.__name__ = _placeholder.__qualname__ = "module_of_missing_package"

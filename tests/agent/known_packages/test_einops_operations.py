@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from fx_lsp.agent.importing.stand_in_modules import StandInModule
-from fx_lsp.agent.importing.stand_ins import StandIn
+from fx_lsp.agent.importing.stand_ins import StandIn, missing_parts
+from fx_lsp.agent.missing.missing_modules import MissingModule
 from fx_lsp.agent.missing.missing_uses import called_stand_ins, forget_uses, used_stand_in
-from fxcore import symbolic_trace
+from fxcore import Tracer, symbolic_trace
 from fxcore.explore import explore
 from fxcore.failures import FailureKind, TraceFailure
 
@@ -120,3 +121,34 @@ def test_exploring_goes_on_behind_a_refused_call() -> None:
 
     kinds = [site.failure.kind for site in explore(program).sites]
     assert kinds == [FailureKind.FOREIGN_CALL, FailureKind.CONTROL_FLOW]
+
+
+class _Tracer(Tracer):
+    def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
+        return isinstance(m, MissingModule) or super().is_leaf_module(m, module_qualified_name)
+
+
+LAYERS: dict[str, Callable[[Any], Any]] = {
+    "Rearrange": lambda package: package.Rearrange("b c -> c b"),
+    "Reduce": lambda package: package.Reduce("b c -> b", "mean"),
+}
+
+
+@pytest.mark.parametrize("make", LAYERS.values(), ids=LAYERS)
+def test_layers_refuse_traced_values(make: Callable[[Any], Any]) -> None:
+    for package in (StandInModule("einops.layers.torch"), pytest.importorskip("einops.layers.torch")):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4), make(package), torch.nn.ReLU())
+        with pytest.raises(TraceFailure):
+            _Tracer().trace(model)
+        assert len(explore(model, tracer=_Tracer()).sites) == 1
+
+
+def test_a_layer_that_the_trace_does_not_call_is_no_condition() -> None:
+    layer = StandInModule("einops.layers.torch").Rearrange("b c -> c b")
+    assert missing_parts(torch.nn.Sequential(layer)) == ([], [])
+
+
+def test_a_layer_that_can_be_traced_is_a_leaf() -> None:
+    model = torch.nn.Sequential(StandInModule("einops.layers.torch").EinMix("b c -> b d", weight_shape="c d", c=4, d=4))
+    assert [node.op for node in _Tracer().trace(model).nodes] == ["placeholder", "call_module", "output"]
+    assert missing_parts(model) == (["einops.layers.torch.EinMix"], [])
