@@ -7,6 +7,7 @@ does the code through which it passed; see `wanted_by_program`.
 from __future__ import annotations
 
 import enum
+import inspect
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
 from fx_lsp.agent.inventing.context_managers import entered
 from fx_lsp.agent.inventing.error_values import frames_of, mentions, names_read, path_of, steps_of, suspects_of, used_by
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
-from fx_lsp.agent.inventing.invented_values import OF_ARRAYS, TooLarge
+from fx_lsp.agent.inventing.invented_values import OF_ARRAYS, TooLarge, module_classes
 from fx_lsp.agent.inventing.placeholder_defaults import is_placeholder
 from fx_lsp.agent.inventing.wanted_by_program import avoiding, chosen_from, compared_with, wanted_by_program
 from fx_lsp.agent.missing.missing_weights import lacks_weights
@@ -46,8 +47,10 @@ _NO_ORDER = re.compile(r"not supported between instances of|unsupported operand 
 _NO_NUMBER = re.compile(r"invalid literal for int|could not convert string to float")
 _NO_INTEGER = re.compile(r"object cannot be interpreted as an integer")
 _NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|string or bytes-like")
+_NO_KEYWORD = re.compile(r"__init__\(\) got an unexpected keyword argument '(\w+)'")
 """Python's messages about values: one that should be a list, one that should be a class or a function, one that should
-be a number, a string that should be a number, one that should be an integer, one that should be a string."""
+be a number, a string that should be a number, one that should be an integer, one that should be a string, a class whose
+constructor should take a keyword."""
 
 _CLASS = re.compile(r"<class '(\S+)'>")
 """A class, as messages print it."""
@@ -118,6 +121,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     yield from _larger(error, plan, suspects)
     if not is_built:
         yield from _of_other_type(error, plan, suspects)
+        yield from _taking_keyword(error, suspects)
     yield from _unset(error, plan)
     yield from _placeholders(error, plan)
     if not is_built:
@@ -228,6 +232,15 @@ def _of_other_type(
             yield Change(first, ArgumentKind("list", items_of(first)), others=(*others,))
         for path in plan.taken(_numbers_as_sequences(error), by_name=True):  # the program refuses its own default
             yield Change(path, ArgumentKind("list", items_of(path)), (path,))
+
+
+def _taking_keyword(error: BaseException, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:
+    """Other classes, with constructors that take the keyword that ``error`` refuses: ``norm(width, momentum=0.1)``."""
+    refused = _NO_KEYWORD.search(str(error)) if isinstance(error, TypeError) else None
+    for path in [path for path, kind in suspects if kind.name == "class"] if refused else ():
+        for cls in module_classes(path.rpartition(".")[2]):
+            if refused and refused[1] in inspect.signature(cls).parameters:
+                yield Change(path, ArgumentKind("value", cls))
 
 
 _OF_TENSORS = OF_ARRAYS | {"clone", "expand", "float", "long", "permute", "reshape", "to", "unsqueeze", "view"}

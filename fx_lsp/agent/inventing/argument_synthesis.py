@@ -330,7 +330,7 @@ class _ArgumentSearch:
                     once_built |= {path: kind for path in paths if (kind := self._plan.kinds[path]).name == "number"}
                 self._plan.kinds.update(dict.fromkeys(paths, misuse.kind))
                 continue
-            except (Exception, TooLarge) as raised:
+            except (Exception, TooLarge, SystemExit) as raised:
                 error = raised
                 is_of_meta = isinstance(raised, RuntimeError) and _OF_META.search(str(raised)) is not None
                 self.needs_values = self._plan.on_meta and is_of_meta

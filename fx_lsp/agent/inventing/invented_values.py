@@ -415,18 +415,26 @@ class NamedInventedModule(InventedModule):
     """
 
 
-_BY_NAME: tuple[tuple[str, type[torch.nn.Module]], ...] = (
-    ("norm", torch.nn.LayerNorm),
-    ("act", torch.nn.ReLU),
-    ("nonlin", torch.nn.ReLU),
-    ("conv", torch.nn.Conv2d),
-    ("linear", torch.nn.Linear),
+_ACTIVATIONS = (torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.GELU, torch.nn.ELU, torch.nn.Softmax)
+
+_BY_NAME: tuple[tuple[str, tuple[type[torch.nn.Module], ...]], ...] = (
+    ("norm", (torch.nn.LayerNorm, torch.nn.BatchNorm2d, torch.nn.GroupNorm)),
+    ("act", _ACTIVATIONS),
+    ("nonlin", _ACTIVATIONS),
+    ("conv", (torch.nn.Conv2d, torch.nn.ConvTranspose2d)),
+    ("linear", (torch.nn.Linear,)),
 )
+"""By a part of a parameter's name: the module classes that it may take, the likeliest first."""
 
 
 def likely_module_class(name: str) -> type[torch.nn.Module]:
     """The module class that a parameter of this name is likely to take."""
-    return next((cls for part, cls in _BY_NAME if part in name.lower()), InventedModule)
+    return next(iter(module_classes(name)), InventedModule)
+
+
+def module_classes(name: str) -> tuple[type[torch.nn.Module], ...]:
+    """The module classes that a parameter of this name may take, the likeliest first; none if the name tells none."""
+    return next((classes for part, classes in _BY_NAME if part in name.lower()), ())
 
 
 def probing_module_class(name: str, path: str) -> type[torch.nn.Module]:

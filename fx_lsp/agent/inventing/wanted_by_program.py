@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import errno
 import inspect
 import typing
 from collections.abc import Iterator, Mapping
@@ -14,10 +15,12 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Any
 
+import torch
+
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, class_behind, first_guess, items_of
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
-from fx_lsp.agent.inventing.error_values import frames_of, path_of, steps_of
+from fx_lsp.agent.inventing.error_values import frames_of, path_of, steps_of, used_by
 from fx_lsp.agent.inventing.failed_checks import (
     flags_before,
     lists_in_check,
@@ -36,20 +39,65 @@ from fx_lsp.agent.inventing.looked_up import Lookup, lookups
 def wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """Changes suggested by the code that ``error`` passed through: its checks, type tests, lookups and comparisons."""
     yield from _checked_for(error.__traceback__, plan)
+    if isinstance(error, AttributeError) and isinstance(error.obj, torch.nn.Module):
+        yield from _creating(error.name or "", error.obj, plan)
     if isinstance(error, ImportError | NotImplementedError):  # no other value makes what is missing available
         yield from avoiding(error, plan)
     yield from _asked_for(error.__traceback__, plan)
     yield from chosen_from(error.__traceback__, plan)
-    if isinstance(error, FileNotFoundError | IsADirectoryError):
+    if isinstance(error, OSError) and error.errno in _NO_FILE:
         yield from _existing(error, plan)
-    if isinstance(error, AttributeError | UnboundLocalError | NotImplementedError | ValueError):
+    if isinstance(error, AttributeError | UnboundLocalError | NotImplementedError | ValueError | SystemExit):
         yield from compared_with(plan)
+
+
+def _creating(name: str, owner: torch.nn.Module, plan: ArgumentPlan) -> Iterator[Change]:
+    """Arguments with which a constructor sets an attribute that it has left out: ``if groups > 0: self.norm = …``."""
+    constructor = inspect.unwrap(type(owner).__init__)
+    code = getattr(constructor, "__code__", None)
+    tree = tree_of(code) if code is not None else None
+    tests = (test for node in (tree.body if tree is not None else ()) for test in _tests_before(node, name))
+    asked = dict.fromkeys(part for test in tests for part in _identifiers(test))
+    parameters = inspect.signature(constructor).parameters
+    defaults = {one: parameters[one].default for one in asked if one in parameters}
+    for one, default in defaults.items():
+        for path in plan.taken([one], by_name=True):
+            now = plan.kinds[path].value if path in plan.kinds else default
+            if isinstance(now, bool):
+                yield Change(path, ArgumentKind("value", not now), (path,))
+            elif path not in plan.kinds:
+                yield Change(extra=(path,))
+
+
+def _tests_before(node: ast.AST, name: str) -> Iterator[ast.expr]:
+    """The tests that decide whether code sets the attribute ``name``, the innermost first."""
+    for inner in ast.iter_child_nodes(node):
+        yield from _tests_before(inner, name)
+    is_set = (
+        isinstance(part, ast.Attribute) and part.attr == name and isinstance(part.ctx, ast.Store)
+        for part in ast.walk(node)
+    )
+    if isinstance(node, ast.If) and any(is_set):
+        yield node.test
+
+
+def _identifiers(test: ast.expr) -> Iterator[str]:
+    """The names in a test, those of attributes too."""
+    for part in ast.walk(test):
+        match part:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name
+
+
+_NO_FILE = frozenset({errno.ENOENT, errno.EISDIR, errno.EBADF})
+"""What opening a file that does not exist, a folder, or a number leads to. The latter is for files that are open."""
 
 
 def _existing(error: OSError, plan: ArgumentPlan) -> Iterator[Change]:
     """Files of the workspace instead of one that does not exist. `pathlib` takes an empty path for the folder."""
+    opened = {path_of(value, plan.made) for _, value in used_by(error)} if error.errno == errno.EBADF else ()
     for path, kind in list(plan.kinds.items()):
-        if kind.name == "text" and kind.value in (error.filename, ""):
+        if path in opened or (kind.name == "text" and kind.value in (error.filename, "")):
             yield from (Change(path, ArgumentKind("text", file)) for file in plan.files(path.rpartition(".")[2]))
 
 

@@ -860,6 +860,43 @@ def test_a_file_that_has_to_exist_is_one_of_the_workspace(tmp_path: Path) -> Non
     assert root.layer.in_features == 4
 
 
+def test_a_number_that_is_opened_is_a_file_of_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "net.cfg").write_text("4")
+
+    def constructor(self: Any, cfgfile: Any) -> None:
+        with open(cfgfile) as file:  # noqa: PTH123
+            self.layer = nn.Linear(int(file.read()), 2)
+
+    files = partial(configuration_files, folders=[str(tmp_path)], near=str(tmp_path / "net.py"))
+    root: Any = invent_arguments(module(constructor), {}, lambda root: None, files=files, on_meta=True).root
+    assert root.layer.in_features == 4
+
+
+def test_a_program_may_end_itself_for_an_option_that_it_does_not_know() -> None:
+    def constructor(self: Any, arch: Any) -> None:
+        if arch == 85:
+            self.layer = nn.Linear(8, 8)
+        else:
+            raise SystemExit
+
+    assert made(module(constructor)) == "M(arch=85)"
+
+
+def test_no_option_may_keep_a_program_from_ending_itself() -> None:
+    def constructor(self: Any, arch: Any) -> None:
+        raise SystemExit(arch)
+
+    with pytest.raises(CannotInvent):
+        made(module(constructor))
+
+
+def test_a_class_takes_the_keywords_that_it_is_given() -> None:
+    def constructor(self: Any, norm_layer: Any, act_layer: Any) -> None:
+        self.layers = nn.Sequential(norm_layer(8, momentum=0.1), act_layer(negative_slope=0.2, inplace=True))
+
+    assert made(module(constructor)) == "M(norm_layer=BatchNorm2d, act_layer=LeakyReLU)"
+
+
 def test_what_has_an_attribute_of_tensors_is_a_tensor() -> None:
     def constructor(self: Any, groups: Any) -> None:
         self.mask = (groups > 0) + 0.0
