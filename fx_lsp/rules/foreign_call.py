@@ -74,6 +74,11 @@ _OF_OTHERS = {
 }
 """The package, its subpackage or the builtin -> why it rejects a traced value, and what to do."""
 
+_TOKENIZERS = (
+    "passes a traced value to a tokenizer, which accepts only text.",
+    "Tokenize before the model is called, and pass in the numbers.",
+)
+
 _GENERAL = (
     "passes a traced value to code that accepts only real tensors or plain numbers.",
     "Use a torch function, or move the call into a function wrapped with `torch.fx.wrap`.",
@@ -85,7 +90,8 @@ def message(failure: Failure, expression: str) -> str:
     callee = failure.operation or called(expression) or ""
     package, _, name = callee.partition(".")
     of_others = _OF_OTHERS.get(f"{package}.{name.partition('.')[0]}") or _OF_OTHERS.get(package)
-    reason, advice = of_others or _OF_TORCH.get(name.rpartition(".")[2]) or _GENERAL
+    of_tokenizers = _TOKENIZERS if "okenize" in callee else None
+    reason, advice = of_tokenizers or of_others or _OF_TORCH.get(name.rpartition(".")[2]) or _GENERAL
     own = "" if expression.startswith("raise ") else expression  # the library's own statement means nothing to the user
     return f"{subject(own)} {reason} {advice}{remark(failure)}"
 

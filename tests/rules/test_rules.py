@@ -236,6 +236,7 @@ def test_a_builtin_that_compares_has_its_own_advice(builtin: str) -> None:
         ("foreign-call", "torch.jit.script(f)(x)", "torch.jit.script", "", "compiled"),
         ("foreign-call", "rearrange(x, 'a b -> b a')", "einops.rearrange", "", "`permute`"),
         ("foreign-call", "self.split(x)", "einops.layers.torch.Rearrange", "", "a leaf"),
+        ("foreign-call", "self.tokenizer(x)", "transformers.AutoTokenizer.from_pretrained()", "", "only text"),
         ("foreign-call", "json.dumps(x)", "json.dumps", "", "out of the text"),
         ("foreign-call", "divmod(x, 2)", "divmod", "", "`//` and `%`"),
         ("foreign-call", "f(x)", "f", "", "real tensors or plain numbers"),
