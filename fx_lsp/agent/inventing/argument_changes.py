@@ -11,6 +11,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -263,7 +264,7 @@ def _ranks(path: str, kind: ArgumentKind) -> Iterator[Change]:
     """Tensors of other ranks, with the same size in every dimension."""
     if kind.name == "tensor":
         shapes = ((WIDTH, WIDTH), (), (WIDTH,), (1, WIDTH, WIDTH))
-        yield from (Change(path, ArgumentKind("tensor", shape)) for shape in shapes if shape != kind.value)
+        yield from (Change(path, replace(kind, value=shape)) for shape in shapes if shape != kind.value)
 
 
 def _unset(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:

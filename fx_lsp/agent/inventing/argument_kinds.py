@@ -37,7 +37,8 @@ class ArgumentKind:
     items: tuple[Any, ...] = ()
     """The annotations of the items of a list or a tuple, repeated as often as needed, or that of all settings."""
     certain: bool = True
-    """Whether to keep a string even if the program compares it with a different one."""
+    """Whether to keep a string even if the program compares it with a different one. Of a tensor: whether the program
+    does with it what only tensors allow."""
 
 
 class DeviceName(str):

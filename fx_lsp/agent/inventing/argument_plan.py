@@ -24,6 +24,7 @@ from fx_lsp.agent.inventing.invented_values import (
     PlainNumbers,
     invented_function,
     invented_module,
+    invented_tensor,
     likely_module_class,
     probe,
     probing_module_class,
@@ -276,7 +277,7 @@ class ArgumentPlan:
             case "module":
                 return self._with_parts(invented_module(name, path, self._value), path)
             case "tensor":
-                return torch.ones(kind.value)
+                return invented_tensor(kind.value, certain=kind.certain)
             case "object":
                 args, kwargs = self._arguments_of(kind.value, f"{path}.")
                 around, self.within = self.within, (f"{path}.", kind.value)

@@ -95,13 +95,14 @@ class Probe:
     def _indexed_by(self, key: Any) -> None:
         """Raise `Misused` if only a tensor accepts the key: one that is traced, or that has a slice for each dimension.
 
-        What is called once a traced key has selected it is a module of a list, which fails as any list does.
+        An object of the program's own may accept a traced key, too. What is called once a traced key has selected it is
+        a module of a list, which fails as any list does.
         """
         keys = key if isinstance(key, tuple) else (key,)
         if any(isinstance(one, Proxy) for one in keys):
             if is_about_to_call(sys._getframe(2)):
                 self._is_list_of_modules()
-            raise Misused(self.path, ArgumentKind("tensor", (WIDTH, WIDTH)))
+            raise Misused(self.path, ArgumentKind("tensor", (WIDTH, WIDTH), certain=False))
         if isinstance(key, tuple) and any(isinstance(one, slice | type(...)) for one in key):
             raise Misused(self.path, ArgumentKind("tensor", (WIDTH,) * max(sum(one is not None for one in key), 2)))
 
@@ -191,8 +192,11 @@ class InventedText(Probe, str):
     compared: dict[int | str, None]
     """Collects the different strings that a ``certain`` string is compared with, like those of `InventedInt`, and those
     that the program looks for in the string."""
-    __getitem__ = str.__getitem__
     __len__ = str.__len__
+
+    def __getitem__(self, key: Any) -> Any:
+        self._indexed_by(key)
+        return str.__getitem__(self, key)
 
     def __contains__(self, item: object) -> bool:
         if found := str.__contains__(self, item):  # type: ignore[operator]
@@ -269,6 +273,18 @@ class InventedList(Probe, list[Any]):
     def __iter__(self) -> Iterator[Any]:
         self.last_iterated[:] = [self.path]
         return list.__iter__(self)
+
+
+def invented_tensor(shape: tuple[int, ...], *, certain: bool) -> torch.Tensor:
+    """A tensor for an argument. Unless ``certain``, it is marked for `may_be_no_tensor`."""
+    made: Any = torch.ones(shape)
+    made.fx_lsp_is_guess = not certain
+    return made  # type: ignore[no-any-return]
+
+
+def may_be_no_tensor(value: object) -> bool:
+    """Whether ``value`` was invented as a tensor for no other reason than that the program looked up a traced key."""
+    return isinstance(value, torch.Tensor) and getattr(value, "fx_lsp_is_guess", False)
 
 
 LARGE = 1 << 16

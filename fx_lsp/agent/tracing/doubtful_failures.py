@@ -9,7 +9,7 @@ import itertools
 import linecache
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
@@ -26,7 +26,7 @@ from fx_lsp.agent.importing.stand_ins import (
 from fx_lsp.agent.importing.tried_imports import tried_import
 from fx_lsp.agent.inventing.error_words import in_plain_words
 from fx_lsp.agent.inventing.frame_code import conjuncts, is_at, names_in, tree_of, value_of
-from fx_lsp.agent.inventing.invented_values import InventedModule, NamedInventedModule
+from fx_lsp.agent.inventing.invented_values import InventedModule, NamedInventedModule, may_be_no_tensor
 from fx_lsp.agent.messages import Failure, Intent
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule, RefusingFunction
 from fx_lsp.agent.missing.missing_uses import (
@@ -91,14 +91,17 @@ def undecided_call() -> str | None:
     return f"it calls `{functions[0]}`, which is missing" if functions else None
 
 
-def calls_invented_item(graph: Graph) -> bool:
-    """Whether a program whose arguments fx-lsp invented calls an item of one of its tensors, which no tensor allows.
+def looks_up_in_invented(graph: Graph, tensors: Mapping[Any, str], root: object) -> bool:
+    """Whether a program looks up traced keys in a value that need be no tensor, although fx-lsp has invented one.
 
-    Whatever the program really gets there is no tensor, and may not accept the index.
+    An object of the program's own, or a list, may refuse the keys. ``tensors`` are the tensors of the graph that are
+    no parameters, with their names. What is a buffer, or has a method of tensors called, is a tensor.
     """
-    called = [node.args[0] for node in graph.nodes if node.op == "call_method" and node.target == "__call__"]
-    items = [node for node in called if isinstance(node, Node) and node.target == "__getitem__"]
-    return any(isinstance(owner := node.args[0], Node) and owner.op == "get_attr" for node in items)
+    buffers = {name for name, _ in root.named_buffers()} if isinstance(root, torch.nn.Module) else set()
+    guesses = {name for tensor, name in tensors.items() if may_be_no_tensor(tensor)} - buffers
+    read = [node for node in graph.nodes if node.op == "get_attr" and node.target in guesses]
+    used = [user for node in read for user in node.users]
+    return bool(used) and all(user.op == "call_method" and user.target == "__getitem__" for user in used)
 
 
 def condition_of(root: object) -> str:

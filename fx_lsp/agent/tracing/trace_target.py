@@ -38,9 +38,9 @@ from fx_lsp.agent.traceback_steps import (
     told,
 )
 from fx_lsp.agent.tracing.doubtful_failures import (
-    calls_invented_item,
     condition_of,
     is_missing,
+    looks_up_in_invented,
     missing_dependency,
     reason_for_doubt,
     undecided_call,
@@ -173,8 +173,9 @@ class TargetRun:
 
     def _decided(self, report: Report, built: Built, reason: str | None) -> Report:
         """The ``report`` on a trace that came to its end; ``reason`` says why nothing is known all the same, if so."""
-        if reason is None and built.recipe.made_up and self._graph is not None and calls_invented_item(self._graph):
-            reason = "it calls an item of a value that fx-lsp invented"
+        tensors = getattr(built.tracer, "tensor_attrs", {})
+        if reason is None and self._graph is not None and looks_up_in_invented(self._graph, tensors, built.root):
+            reason = "it looks up an input in a value that fx-lsp invented"
         if reason is not None:
             return self.report("unchecked", reason=reason)
         condition = condition_of(built.root)

@@ -11,9 +11,10 @@ from torch import nn
 
 import fxcore
 from fx_lsp.agent.building.build import Built
+from fx_lsp.agent.inventing.invented_values import invented_tensor
 from fx_lsp.agent.messages import Failure, Recipe, Snippet
 from fx_lsp.agent.traceback_steps import chain_of_error, describe, told
-from fx_lsp.agent.tracing.doubtful_failures import calls_invented_item, reason_for_doubt
+from fx_lsp.agent.tracing.doubtful_failures import looks_up_in_invented, reason_for_doubt
 from tests.agent.tracing import asserting_programs
 
 LIBRARY: dict[str, Any] = {"__name__": "library"}
@@ -113,18 +114,29 @@ def test_an_error_is_told_with_its_place_and_an_assert_with_its_check() -> None:
     assert re.fullmatch(r"AssertionError: assert width > 3 \(test_doubtful_failures\.py:\d+\)", told(failure))
 
 
-def test_calls_of_an_item_of_an_invented_tensor() -> None:
-    class Calls(nn.Module):
-        def __init__(self) -> None:
+def test_lookups_in_what_need_be_no_tensor() -> None:
+    class Plain(nn.Module):
+        def __init__(self, table: torch.Tensor) -> None:
             super().__init__()
-            self.parts: Any = torch.ones(4, 4)
+            self.table: Any = table
 
         def forward(self, x: Any) -> Any:
-            part = self.parts[x.argmax()]
-            return part(x)
+            return self.table[x.argmax()] + x
 
-    class Indexes(Calls):
+    class Buffer(Plain):
+        def __init__(self, table: torch.Tensor) -> None:
+            nn.Module.__init__(self)
+            self.register_buffer("table", table)
+
+    class Method(Plain):
         def forward(self, x: Any) -> Any:
-            return self.parts[x.argmax()] + x
+            return self.table[x.argmax()] + torch.add(x, self.table)
 
-    assert [calls_invented_item(fxcore.Tracer().trace(cls())) for cls in (Calls, Indexes)] == [True, False]
+    def looks_up(cls: Any, *, certain: bool) -> bool:
+        tracer, model = fxcore.Tracer(), cls(invented_tensor((4, 4), certain=certain))
+        return looks_up_in_invented(tracer.trace(model), tracer.tensor_attrs, model)
+
+    assert looks_up(Plain, certain=False)
+    assert not looks_up(Plain, certain=True)
+    assert not looks_up(Buffer, certain=False)
+    assert not looks_up(Method, certain=False)
