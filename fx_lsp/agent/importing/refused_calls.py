@@ -13,7 +13,7 @@ _OF_EINOPS = re.compile(
 """The functions of einops, and those of its layers that torch.fx looks into in vain; it can trace `EinMix`."""
 
 _TOKENIZES = re.compile(
-    r"transformers\.(\w+\.)*\w*Tokenizer(Fast)?(\.from_pretrained\(\))?(\.\w+)?$|(open_)?clip\.(\w+\.)*tokenize$"
+    r"transformers\.(\w+\.)*\w*Tokenizer(Fast)?(\.from_pretrained)?\(\)(\.\w+)?$|(open_)?clip\.(\w+\.)*tokenize$"
 )
 """Tokenizers, with their methods: they take text, or compute with the numbers that stand for it."""
 

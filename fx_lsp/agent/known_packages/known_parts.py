@@ -26,6 +26,8 @@ from fx_lsp.agent.known_packages import (
     openmmlab_modules,
     renamed_arguments,
     repeated_values,
+    text_tokenizers,
+    transformers_configurations,
     transparent_decorators,
     type_checks,
 )
@@ -115,6 +117,8 @@ _KNOWN: dict[tuple[str, str], Any] = {
     ("omegaconf", "DictConfig"): omegaconf_configurations.DictConfig,
     ("omegaconf", "ListConfig"): omegaconf_configurations.ListConfig,
     ("omegaconf", "OmegaConf"): omegaconf_configurations.OmegaConf,
+    ("transformers", "PreTrainedConfig"): transformers_configurations.PretrainedConfig,
+    ("transformers", "PretrainedConfig"): transformers_configurations.PretrainedConfig,
     ("yacs", "CfgNode"): config_nodes.CfgNode,
 }
 """By the top-level package and the name of the class or function; some packages have it in several modules."""
@@ -141,7 +145,11 @@ def known_in(module: str, name: str) -> Any | None:
     key = module.partition(".")[0], name
     if decorator := _TRANSPARENT.get(key):
         return KnownDecorator(f"{module}.{name}", decorator)
+    if key[0] == "transformers" and name.endswith(("Tokenizer", "TokenizerFast")):
+        return text_tokenizers.TokenizerClass(f"{module}.{name}")
     found = _KNOWN.get(key)
+    if found is None and key[0] == "transformers" and name.endswith("Config"):
+        found = transformers_configurations.packages_configuration(name)
     if found is None or (isinstance(found, type) and issubclass(found, BaseException)):
         return found
     kind = KnownClass if isinstance(found, type) else KnownFunction
