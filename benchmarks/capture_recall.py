@@ -1,11 +1,12 @@
 """Measures how many of the places that stop a capture fx-lsp finds in one run, and how many of its places are true.
 
-    python benchmarks/capture_recall.py FOLDER [--library hand-made models] [--match PART ...] [--minutes M]
+    python benchmarks/capture_recall.py FOLDER [--library NAME ...] [--match PART ...] [--minutes M]
 
 The truth is what `capture_oracle/` finds, which mends one failure and tries again. The programs are the modules in
-``tests/workspaces/many_failures``, which ``fx-lsp check --capture export,compile`` checks in one run, and those models
-of `capture_models.py` that the captures reject, which fx-lsp's agent captures. The results are stored in FOLDER, and
-those that it contains are reused. The libraries are those that recall.py needs.
+``tests/workspaces/many_failures`` (the library ``hand-made``) and in the folders of ``capture_files``, each of which
+``fx-lsp check --capture export,compile`` checks in one run, and those ``models`` of `capture_models.py` that the
+captures reject, which fx-lsp's agent captures. The results are stored in FOLDER, and those that it contains are reused.
+The libraries are those that recall.py needs. Of programs that are held out, only the counts are printed.
 
 The oracle follows the path of a real run. A place that it doesn't meet there counts as wrong, unless the oracle meets
 it when conditions that depend on data have other answers than in the real run.
@@ -27,12 +28,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.capture_models import all_cases
-from benchmarks.capture_oracle.programs import HAND_MADE, WORKSPACE
+from benchmarks.capture_oracle.programs import FOLDERS, example
 from benchmarks.captures import CAPTURES, ROOT, agent_in, report_on, workspace_in
 from fx_lsp.agent.messages import Capture
 
 Place = tuple[str, int, int, int, int]
 """As in `oracle/places.py`, with only the file's folder and name."""
+
+LIBRARIES = (*FOLDERS, "models")
 
 MOST_SECONDS = 3600
 """The time limit of one pass of the oracle, which tries again and again."""
@@ -107,24 +110,25 @@ def place_of(file: str, line: int, end_line: int, column: int, end_column: int) 
     return "/".join(Path(file).parts[-2:]), line, end_line, column, end_column
 
 
-def hand_made(folder: Path) -> Iterator[Program]:
-    """The hand-made modules, as one run of ``fx-lsp check`` sees them."""
-    report = folder / "report.jsonl"
+def of_files(library: str, folder: Path) -> Iterator[Program]:
+    """The programs in the files of one of `FOLDERS`, as one run of ``fx-lsp check`` sees them."""
+    report = folder / f"{library}.jsonl"
     if not report.exists():
-        arguments = ["check", str(WORKSPACE), "--no-cache", "--capture", "export,compile", "--report", str(report)]
-        subprocess.run([sys.executable, "-m", "fx_lsp", *arguments], cwd=ROOT, capture_output=True, check=False)
+        arguments = ["check", str(FOLDERS[library]), "--no-cache", "--capture", "export,compile"]
+        command = [sys.executable, "-m", "fx_lsp", *arguments, "--report", str(report)]
+        subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     rows = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
-    for path in sorted(WORKSPACE.glob("*.py")):
-        root = path.stem.replace("_", "")
-        of_root = [row for row in rows if Path(row["path"]).stem == path.stem and row["qualname"].lower() == root]
-        for row in of_root:
-            places = tuple(_place_in_report(failure) for failure in row["failures"] if failure["range"])
-            yield Program(HAND_MADE, HAND_MADE, path.stem, row["capture"], places)
+    for path in sorted(FOLDERS[library].glob("*.py")):
+        root = example(path).class_name
+        for row in rows:
+            if Path(row["path"]).stem == path.stem and row["qualname"] == root:
+                places = tuple(_place_in_report(path, failure) for failure in row["failures"] if failure["range"])
+                yield Program(library, library, path.stem, row["capture"], places)
 
 
-def _place_in_report(failure: dict[str, Any]) -> Place:
+def _place_in_report(path: Path, failure: dict[str, Any]) -> Place:
     start, end = failure["range"]["start"], failure["range"]["end"]
-    file = str(WORKSPACE / Path(failure["path"]).name)
+    file = str(path.with_name(Path(failure["path"]).name))
     return place_of(file, start["line"] + 1, end["line"] + 1, start["character"], end["character"])
 
 
@@ -171,19 +175,21 @@ def main() -> int:
     """Measure, then print what differs, and the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="where the results are stored")
-    parser.add_argument("--library", nargs="+", choices=(HAND_MADE, "models"), default=(HAND_MADE, "models"))
+    parser.add_argument("--library", nargs="+", choices=LIBRARIES, default=LIBRARIES)
     parser.add_argument("--match", nargs="+", default=[""], help="only programs whose names contain one of these")
     parser.add_argument("--minutes", type=float, default=1e6, help="begin with no program after this time")
     options = parser.parse_args()
     folder, until = options.folder.resolve(), time.time() + options.minutes * 60
     folder.mkdir(parents=True, exist_ok=True)
-    programs = list(hand_made(folder)) if HAND_MADE in options.library else []
+    programs = [item for library in options.library if library in FOLDERS for item in of_files(library, folder)]
     if "models" in options.library:
         programs += asyncio.run(models(folder, options.match, until))
     compared = []
     for program in programs:
         if any(part in program.name for part in options.match) and time.time() < until:
             compared.append(one := compare(program, folder))
+            if program.library.endswith("held_out"):
+                continue
             for place in one.missed:
                 print(f"{program.name} [{program.capture}] missed {place}: {one.true[place]}", flush=True)
             for place in one.wrong:

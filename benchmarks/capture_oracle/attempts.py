@@ -71,9 +71,15 @@ def is_pythons(file: str) -> bool:
 
 
 def asked_by(node: ast.expr | ast.stmt) -> ast.expr | ast.stmt:
-    """The expression that a statement asks for an answer or for items; any other node is given back."""
+    """The expression that a statement asks for an answer or for items; any other node is given back.
+
+    Of ``not x``, that is ``x``: the compiler reverses the jump.
+    """
     if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
-        return node.test
+        node = node.test
+        while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            node = node.operand
+        return node
     return node.iter if isinstance(node, ast.For) else node
 
 
