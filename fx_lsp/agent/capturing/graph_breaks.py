@@ -13,11 +13,15 @@ import torch
 
 from fx_lsp.agent.capturing.break_places import failure_of, knows_columns, steps_of
 from fx_lsp.agent.capturing.torch_internals import (
+    DATA_DEPENDENT,
     answering,
     as_in_one_graph,
     breaking_at_operators,
+    deciding_branches,
     is_in_operator,
     keeping_lines,
+    knowing_values,
+    known_answer,
     placing_conditions,
     resuming_in_loops,
     running_frames,
@@ -47,18 +51,22 @@ def graph_breaks(
 
     The first run breaks the graph wherever it has to. Behind a break the graph begins anew, with numbers and sizes that
     are known. So another run avoids breaks: it leaves out what prints and logs, which would break a whole ``with``
-    block, and where it needs a number that depends on data, it assumes one and goes on.
+    block, and where it needs an answer that depends on data, it computes that and goes on. If torch can't do this, a
+    run assumes the answers.
     """
     found = _Breaks(tell, within)
     with as_in_one_graph(), breaking_at_operators(), keeping_lines(), placing_conditions():
         with resuming_in_loops():
-            ended = found.run(build(), given)
+            ended = found.run(build, given)
             with answering(found.assume):
-                ended = ended or found.run(build(), given)
+                ended = ended or found.run(build, given)
                 with with_fewer_breaks():
-                    found.run(build(), given)
+                    with knowing_values(), deciding_branches(found.decide):
+                        followed = found.run(build, given)
+                    if not followed:
+                        found.run(build, given)
         if not ended:  # resuming may have taken too many calls: each turn of a loop takes one
-            found.run(build(), given)
+            found.run(build, given)
 
 
 class _Breaks:
@@ -74,6 +82,10 @@ class _Breaks:
         """The breaks of which only the line is known."""
         self._counts: Counter[Span] = Counter()
         """How often each place was met in the present run."""
+        self._in_operator: Span | None = None
+        """The last place at which an operator asked a question in the present run, and got no answer."""
+        self._refused: set[Span] = set()
+        """The places at which an operator ended a run because it got no answer."""
 
     @property
     def failures(self) -> tuple[Failure, ...]:
@@ -82,8 +94,14 @@ class _Breaks:
         lines = [failure for place, failure in self._lines.items() if (place.file, place.line) not in known]
         return (*self._found.values(), *lines)
 
-    def run(self, root: Callable[..., Any], given: Input) -> bool:
+    def run(self, build: Callable[[], Callable[..., Any]], given: Input) -> bool:
         """Compile and call the program; returns whether it came to its end."""
+        refused, self._in_operator = len(self._refused), None
+        if self._runs_to_end(build(), given):
+            return True
+        return len(self._refused) > refused and self.run(build, given)
+
+    def _runs_to_end(self, root: Callable[..., Any], given: Input) -> bool:
         torch.compiler.reset()
         self._counts.clear()
         try:
@@ -92,22 +110,39 @@ class _Breaks:
         except Exception as error:
             if is_out_of_memory(error):
                 raise
+            if isinstance(error, DATA_DEPENDENT) and self._in_operator is not None:
+                self._refused.add(self._in_operator)
             return False
         return True
 
     def assume(self, error: Exception, kind: type) -> bool | int | float:
-        """What to assume where torch.compile would raise ``error``. Raises it if a function of torch's asks.
+        """The answer where torch.compile would raise ``error``: an assumption if it isn't known.
 
-        That function may have a way to do without an answer.
+        Raises the error if a function of torch's asks, which may have a way to do without an answer. If it hasn't,
+        the error ends the run, and the next one answers.
         """
         frames = running_frames()
-        if is_in_operator() or not steps_of(frames):
+        steps = steps_of(frames)
+        if not steps:
             raise error
-        failure = Failure("graph-break", describe(error).partition("\n")[0], steps_of(frames))
-        self._add(failure, frames)
-        if self._counts[failure.chain[-1].span] > MOST_TURNS:
+        place = steps[-1].span
+        if is_in_operator() and place not in self._refused:
+            self._in_operator = place
             raise error
+        self._add(Failure("graph-break", describe(error).partition("\n")[0], steps), frames)
+        if self._counts[place] > MOST_TURNS:
+            raise error
+        known = known_answer(error)
+        if known is not None:
+            return bool(known) if kind is bool else kind(known)
         return False if kind is bool else 1
+
+    def decide(self, error: BaseException) -> None:
+        """Add the break at a branch whose answer is known. Raises ``error`` if there are too many."""
+        self._seen(error)
+        frames = steps_of(text_and_frames(error)[1])
+        if not frames or self._counts[frames[-1].span] > MOST_TURNS:
+            raise error
 
     def _seen(self, error: BaseException) -> None:
         failure = failure_of(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import inspect
 import io
@@ -23,6 +24,7 @@ from torch._dynamo import bytecode_transformation, config
 from torch._dynamo import utils as _dynamo_utils
 from torch._dynamo.exc import RecompileError, Unsupported, UserError
 from torch._dynamo.symbolic_convert import InstructionTranslatorBase
+from torch._dynamo.variables import ConstantVariable, TensorVariable
 from torch._guards import TracingContext
 from torch._library.utils import is_builtin
 from torch._subclasses.fake_tensor import (
@@ -337,6 +339,101 @@ def placing_conditions() -> Iterator[None]:
         yield
     finally:
         InstructionTranslatorBase.__init__ = original  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def knowing_values() -> Iterator[None]:
+    """Within the block, ``torch.compile`` computes the values in tensors, too, where `answering` asks for an answer.
+
+    The error that `answering` tells then has an answer: see `known_answer`.
+    """
+    name = "_log_real_tensor_propagation"
+    original = getattr(ShapeEnv, name, None)
+    if original is None:  # an older torch
+        yield
+        return
+
+    def refuse(self: ShapeEnv, expression: Any, result: Any) -> None:
+        error = self._make_data_dependent_error(expression, expression)
+        vars(error)[_ANSWER] = result
+        raise error
+
+    setattr(ShapeEnv, name, refuse)
+    try:
+        with torch._functorch.config.patch(fake_tensor_propagate_real_tensors=True):
+            yield
+    finally:
+        setattr(ShapeEnv, name, original)
+
+
+def known_answer(error: BaseException) -> Any:
+    """What a program gets where torch raises this error; None if that isn't known: see `knowing_values`."""
+    return vars(error).get(_ANSWER)
+
+
+_ANSWER = "_known_answer"
+
+
+@contextlib.contextmanager
+def deciding_branches(seen: Callable[[BaseException], None]) -> Iterator[None]:
+    """Within the block, ``torch.compile`` takes the branch that a tensor chooses, rather than to break the graph.
+
+    ``seen`` is called with the error that a graph break would tell. It may raise it; then the graph does break. The
+    values in the tensor must be known: see `knowing_values`.
+    """
+    original = InstructionTranslatorBase.__init__
+
+    @functools.wraps(original)
+    def init(self: InstructionTranslatorBase, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        self.dispatch_table = [
+            handler and _Decision(handler, seen) if _ASKS_TRUTH.search(dis.opname[code]) else handler
+            for code, handler in enumerate(self.dispatch_table)
+        ]
+
+    InstructionTranslatorBase.__init__ = init  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        InstructionTranslatorBase.__init__ = original  # type: ignore[method-assign]
+
+
+_ASKS_TRUTH = re.compile(r"JUMP_(?!.*_NONE).*IF_|TO_BOOL")
+"""Instructions that ask a value whether it is true."""
+
+
+class _Decision:
+    """Handles an instruction that asks a value whether it is true."""
+
+    def __init__(self, handler: Callable[..., None], seen: Callable[[BaseException], None]) -> None:
+        self._handler = handler
+        self._seen = seen
+
+    def __call__(self, translator: InstructionTranslatorBase, instruction: Any) -> None:
+        """Handle it, for a tensor whose value is known as for that value."""
+        value = translator.stack[-1].realize()
+        node = value.as_proxy().node if isinstance(value, TensorVariable) else None
+        known = None if node is None else getattr(node.meta.get("example_value"), "real_tensor", None)
+        following = translator.instructions[translator.instruction_pointer or 0].opname
+        if known is not None and not following.startswith("LOAD_ASSERTION"):  # torch keeps an `assert`
+            try:
+                with _in_one_graph(translator):
+                    self._handler(translator, instruction)
+                return
+            except Unsupported as error:
+                self._seen(error)
+                translator.push(ConstantVariable.create(bool(known)))
+        self._handler(translator, instruction)
+
+
+@contextlib.contextmanager
+def _in_one_graph(translator: InstructionTranslatorBase) -> Iterator[None]:
+    """Within the block, torch raises an error where it would break the graph."""
+    vars(translator)["should_compile_partial_graph"] = lambda: False
+    try:
+        yield
+    finally:
+        del vars(translator)["should_compile_partial_graph"]
 
 
 _TESTS, _JUMPS = re.compile(r"POP_JUMP|JUMP_IF|TO_BOOL"), re.compile(r"JUMP|RETURN|NOP|COPY")

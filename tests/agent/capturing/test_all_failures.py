@@ -183,6 +183,17 @@ async def test_a_loop_whose_length_depends_on_data_ends(client: Client) -> None:
             "n = x.sum().int().item()\nif n > 3:\n    x = x * 2\nfor _ in range(n):\n    x = x + 1\nreturn same(x)",
             ["n > 3", "same(x)", "range(n)"],
         ),
+        (
+            "if x.sum() > 1e9:\n    x = -x\nfor n, row in enumerate(x):\n    if row.sum() > 1e9:\n        continue\n"
+            "    big = row[row > 0]\n    if len(big) > 1:\n        x = x + n\n"
+            "if not x.any():\n    x = -x\nassert x.any()\nreturn x",
+            ["x.sum() > 1e9", "row.sum() > 1e9", "len(big) > 1", "x.any()"],
+        ),
+        (
+            "n = x.abs().max().argmax().item()\nfor a in x.argmax(-1).unique().tolist():\n    n = n + a\n"
+            "if x.any():\n    x = -x\nreturn x * n",
+            ["x.argmax(-1).unique().tolist()", "x.any()"],
+        ),
     ],
 )
 async def test_all_graph_breaks(client: Client, body: str, expected: list[str]) -> None:
