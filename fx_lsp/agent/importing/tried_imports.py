@@ -51,7 +51,9 @@ class _Import:
     def again(self) -> Any:
         """What it gets with stand-ins for what a module of the workspace lacks, or else a stand-in."""
         module = (import_own and import_own(self.module)) or StandInModule(self.module)
-        return getattr(module, self.name, None) if self.name else module
+        found = getattr(module, self.name, None) if self.name else module
+        is_module = found is None and hasattr(module, "__path__")  # a package of the workspace lacks this module
+        return StandInModule(str(self)) if is_module else found
 
 
 @dataclass(frozen=True)

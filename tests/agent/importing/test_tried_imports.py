@@ -117,3 +117,11 @@ async def test_a_module_of_the_workspace_is_imported_with_stand_ins_for_what_it_
     given = "try:\n    from kernels import fused\nexcept ImportError:\n    fused = None\n"
     report = (await reports(client, given + CALLS))["Net"]
     assert [(failure.kind, failure.chain[-1].name) for failure in report.failures] == [("control-flow", "fused")]
+
+
+async def test_a_module_that_a_package_of_the_workspace_lacks_is_missing(client: Client) -> None:
+    client.write("kernels/__init__.py", "")
+    given = "try:\n    from kernels import compiled\nexcept ImportError:\n    pass\n"
+    called = CALLS.replace("fused(self.layer(x))", "compiled.scale(self.layer(x)) if x.sum() > 0 else x")
+    report = (await reports(client, given + called))["Net"]
+    assert [failure.kind for failure in report.failures] == ["control-flow"]
