@@ -37,7 +37,11 @@ KINDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             "it raises an error, possibly because of the arguments that fx-lsp invented",
             _SHOW,
         ),
-        (r"(module|value) that fx-lsp invented", "what it does depends on a module that fx-lsp invented", _SHOW),
+        (
+            r"(module|value) that fx-lsp invented",
+            "what it does depends on a module or value that fx-lsp invented",
+            _SHOW,
+        ),
         (
             r"^it leaves part of its work to subclasses",
             "it leaves part of its work to subclasses",
