@@ -10,9 +10,15 @@ import torch
 
 from fx_lsp.agent.capturing.break_places import failure_of
 from fx_lsp.agent.capturing.captures import Captured, step_of_forward
-from fx_lsp.agent.capturing.torch_internals import DATA_DEPENDENT, placing_conditions
+from fx_lsp.agent.capturing.torch_internals import (
+    DATA_DEPENDENT,
+    asks_for_number,
+    hides_number,
+    placing_conditions,
+)
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.plain_values import tensors_of
 from fx_lsp.agent.traceback_steps import chain_of_error, is_outside_python
 
 
@@ -47,12 +53,20 @@ def capture_by_compile(root: Callable[..., Any], given: Input) -> Captured:
     except Exception as error:
         if is_out_of_memory(error):
             raise
-        return _failed(error, root)
+        return _failed(error, root, given)
     return Captured(graph=graphs[0] if graphs else None)
 
 
-def _failed(error: Exception, root: Callable[..., Any]) -> Captured:
+def _failed(error: Exception, root: Callable[..., Any], given: Input) -> Captured:
     failure = failure_of(error)
     if not failure.chain:
         failure = dataclasses.replace(failure, chain=chain_of_error(error, is_outside_python) or step_of_forward(root))
-    return Captured((failure,), is_certain=failure.kind == "graph-break")
+    is_certain = failure.kind == "graph-break"
+    if is_certain and asks_for_number(error):
+        is_certain = not any(hides_number(tensor) for tensor in _tensors_of(root, given))
+    return Captured((failure,), is_certain=is_certain)
+
+
+def _tensors_of(root: Callable[..., Any], given: Input) -> list[torch.Tensor]:
+    held = [*root.parameters(), *root.buffers()] if isinstance(root, torch.nn.Module) else []
+    return [*held, *tensors_of([*given.args, *given.kwargs.values()])]

@@ -51,8 +51,8 @@ def graph_breaks(
 
     The first run breaks the graph wherever it has to. Behind a break the graph begins anew, with numbers and sizes that
     are known. So another run avoids breaks: it leaves out what prints and logs, which would break a whole ``with``
-    block, and where it needs an answer that depends on data, it computes that and goes on. If torch can't do this, a
-    run assumes the answers.
+    block, and where it needs an answer that depends on data, it computes that and goes on. Only such places count:
+    torch can't do everything while it computes answers. If it can't get to the end, another run assumes them.
     """
     found = _Breaks(tell, within)
     with as_in_one_graph(), breaking_at_operators(), keeping_lines(), placing_conditions():
@@ -62,7 +62,7 @@ def graph_breaks(
                 ended = ended or found.run(build, given)
                 with with_fewer_breaks():
                     with knowing_values(), deciding_branches(found.decide):
-                        followed = found.run(build, given)
+                        followed = found.run(build, given, only_questions=True)
                     if not followed:
                         found.run(build, given)
         if not ended:  # resuming may have taken too many calls: each turn of a loop takes one
@@ -86,6 +86,7 @@ class _Breaks:
         """The last place at which an operator asked a question in the present run, and got no answer."""
         self._refused: set[Span] = set()
         """The places at which an operator ended a run because it got no answer."""
+        self._only_questions = False
 
     @property
     def failures(self) -> tuple[Failure, ...]:
@@ -94,12 +95,15 @@ class _Breaks:
         lines = [failure for place, failure in self._lines.items() if (place.file, place.line) not in known]
         return (*self._found.values(), *lines)
 
-    def run(self, build: Callable[[], Callable[..., Any]], given: Input) -> bool:
-        """Compile and call the program; returns whether it came to its end."""
-        refused, self._in_operator = len(self._refused), None
+    def run(self, build: Callable[[], Callable[..., Any]], given: Input, *, only_questions: bool = False) -> bool:
+        """Compile and call the program; returns whether it came to its end.
+
+        With ``only_questions``, breaks count only where the program needs an answer that depends on data.
+        """
+        refused, self._in_operator, self._only_questions = len(self._refused), None, only_questions
         if self._runs_to_end(build(), given):
             return True
-        return len(self._refused) > refused and self.run(build, given)
+        return len(self._refused) > refused and self.run(build, given, only_questions=only_questions)
 
     def _runs_to_end(self, root: Callable[..., Any], given: Input) -> bool:
         torch.compiler.reset()
@@ -139,12 +143,16 @@ class _Breaks:
 
     def decide(self, error: BaseException) -> None:
         """Add the break at a branch whose answer is known. Raises ``error`` if there are too many."""
-        self._seen(error)
+        self._add_break(error)
         frames = steps_of(text_and_frames(error)[1])
         if not frames or self._counts[frames[-1].span] > MOST_TURNS:
             raise error
 
     def _seen(self, error: BaseException) -> None:
+        if not self._only_questions:
+            self._add_break(error)
+
+    def _add_break(self, error: BaseException) -> None:
         failure = failure_of(error)
         if failure.chain:  # otherwise a function of Python's own broke, compiled by itself
             self._add(failure, text_and_frames(error)[1])

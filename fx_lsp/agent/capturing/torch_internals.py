@@ -15,6 +15,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from traceback import FrameSummary
+from types import FrameType
 from typing import Any
 
 import torch
@@ -27,6 +28,7 @@ from torch._dynamo.symbolic_convert import InstructionTranslatorBase
 from torch._dynamo.variables import ConstantVariable, TensorVariable
 from torch._guards import TracingContext
 from torch._library.utils import is_builtin
+from torch._subclasses import fake_utils, meta_utils
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -87,6 +89,20 @@ def as_fake(mode: FakeTensorMode, tensor: torch.Tensor) -> torch.Tensor:
 def is_data_dependent_number(error: BaseException) -> bool:
     """Whether the program needed a plain number, e.g. for ``int(x)``, rather than the answer to a question."""
     return isinstance(error, GuardOnDataDependentSymNode) and isinstance(error.cond, _sympy.Expr)
+
+
+def asks_for_number(error: BaseException) -> bool:
+    """Whether torch.compile failed because it does not know a number that was read from a tensor."""
+    return isinstance(error, GuardOnDataDependentSymNode | UserError) and "data-dependent expression" in str(error)
+
+
+def hides_number(tensor: torch.Tensor) -> bool:
+    """Whether torch.compile would know the number in a tensor of the program's if it were not fake.
+
+    It reads that of a single integer, and checks in each call that its answers about the number still hold.
+    """
+    is_exact = not tensor.dtype.is_complex and (not tensor.is_floating_point() or tensor.dtype == torch.float64)
+    return isinstance(tensor, FakeTensor) and tensor.dim() == 0 and is_exact
 
 
 def lacks_fake_kernel(error: BaseException) -> bool:
@@ -233,10 +249,14 @@ def breaking_at_operators() -> Iterator[None]:
 
 
 def is_in_operator() -> bool:
-    """Whether an operator is running on fake tensors."""
-    frame = sys._getframe()
-    while frame is not None and frame.f_code.co_name != "__torch_dispatch__":
-        frame = frame.f_back  # type: ignore[assignment]
+    """Whether an operator is running on fake tensors, or torch is writing a message."""
+    return _is_running("__torch_dispatch__") or _is_running("__repr__")
+
+
+def _is_running(function: str) -> bool:
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code.co_name != function:
+        frame = frame.f_back
     return frame is not None
 
 
@@ -354,16 +374,25 @@ def knowing_values() -> Iterator[None]:
         return
 
     def refuse(self: ShapeEnv, expression: Any, result: Any) -> None:
+        if _is_running("maybe_propagate_real_tensors"):  # torch compares a result with its values
+            return
         error = self._make_data_dependent_error(expression, expression)
         vars(error)[_ANSWER] = result
         raise error
 
+    def copied(to: torch.Tensor, data: Any) -> None:
+        copy(to, data.detach())  # it leaves out what is a parameter
+
+    check, copy = fake_utils._check_fake_real_tensors, meta_utils._safe_copy
     setattr(ShapeEnv, name, refuse)
+    fake_utils._check_fake_real_tensors = lambda *args, **kwargs: None  # it asks for offsets that aren't known yet
+    vars(meta_utils)["_safe_copy"] = copied
     try:
         with torch._functorch.config.patch(fake_tensor_propagate_real_tensors=True):
             yield
     finally:
         setattr(ShapeEnv, name, original)
+        fake_utils._check_fake_real_tensors, vars(meta_utils)["_safe_copy"] = check, copy
 
 
 def known_answer(error: BaseException) -> Any:
@@ -505,17 +534,23 @@ def _is_misplaced(error: BaseException) -> bool:
     return resumed is not None and int(resumed[1]) == frames[-1].lineno and getattr(frames[-1], "colno", None) is None
 
 
+def _lacks_items(translator: InstructionTranslatorBase) -> bool:
+    """Whether torch compiles a comprehension by itself, and does not know what kind of iterator this goes through."""
+    is_alone = getattr(translator, "parent", None) is None and translator.f_code.co_varnames[:1] == (".0",)
+    return is_alone and translator.current_instruction.opname == "FOR_ITER"
+
+
 @contextlib.contextmanager
 def watching_graph_breaks(seen: Callable[[BaseException], None]) -> Iterator[None]:
     """Within the block, ``seen`` is called for each graph break, with what `failure_of` can read.
 
     Left out is a break that there is only because the graph broke before, so that ``fullgraph=True`` would not meet it,
-    and one whose place torch doesn't know.
+    and one whose place torch doesn't know. Only behind a break does torch begin with what a comprehension goes through.
     """
     original = InstructionTranslatorBase.log_graph_break
 
     def log(self: InstructionTranslatorBase, code_options: Any, reason: str, exc: Any) -> None:
-        if not _is_due_to_a_break(exc) and not _is_misplaced(exc):
+        if not (_is_due_to_a_break(exc) or _is_misplaced(exc) or _lacks_items(self)):
             seen(exc)
         original(self, code_options, reason, exc)
 

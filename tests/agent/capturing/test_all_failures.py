@@ -194,6 +194,16 @@ async def test_a_loop_whose_length_depends_on_data_ends(client: Client) -> None:
             "if x.any():\n    x = -x\nreturn x * n",
             ["x.argmax(-1).unique().tolist()", "x.any()"],
         ),
+        (
+            "rows = []\nfor row, n in zip(x, x.sum(-1).int().tolist()):\n    if n > 9:\n        continue\n"
+            "    y = self.linear.weight[0]\n    if (y - row).abs().max() > 0.1:\n        rows.append(row)\n"
+            "    if rows and rows[int(y.argmax()) * 0].sum() > 0:\n        x = -x\nreturn x",
+            [
+                "n > 9",
+                "(y - row).abs().max() > 0.1",
+                "rows[int(y.argmax()) * 0].sum() > 0",
+            ],
+        ),
     ],
 )
 async def test_all_graph_breaks(client: Client, body: str, expected: list[str]) -> None:
@@ -210,6 +220,13 @@ async def test_a_break_that_only_an_earlier_break_causes_is_left_out(client: Cli
     loop = f"for {items}:\n    row = row + 1\n    rows.append(self.part(row))"
     report = await captured(client, f"rows = []\n{loop}\nif x.any():\n    x = -x\nreturn x, rows", "compile")
     assert places(report) == [(BREAK, 'print("part")'), (BREAK, "x.any()")]
+
+
+async def test_a_comprehension_that_is_compiled_by_itself_breaks_no_graph(client: Client) -> None:
+    items = "{(1, 1): 0}.get(pair, 3) for pair in zip(row, row[1:] + [0])"
+    body = f"found = []\nfor row in x.int().tolist():\n    found.append([{items}])\nreturn x + torch.tensor(found)"
+    report = await captured(client, body, "compile")
+    assert places(report) == [(BREAK, "{(1, 1): 0}.get(pair, 3)")]
 
 
 async def test_breaks_are_told_that_were_found_before_a_limit(client: Client) -> None:

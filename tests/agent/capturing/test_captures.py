@@ -191,6 +191,12 @@ async def test_the_first_graph_break(client: Client, body: str, place: str) -> N
     assert text_at(report.failures[0].chain[-1]) == place
 
 
+async def test_compile_reads_the_number_in_an_integer_that_it_is_given(client: Client) -> None:
+    body = "n = x.item()\nif n > 2:\n    n = 1\nreturn self.mean * n"
+    report = await captured(client, body, "compile", "(torch.tensor(3),)")
+    assert (report.outcome, report.failures) == ("traced", ())
+
+
 async def test_a_capture_that_does_not_end_is_ended(client: Client) -> None:
     file = client.write("endless.py", f"{HEAD}    def forward(self, x):\n        while True:\n            x = x + 1\n")
     target = target_of(file, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
