@@ -45,6 +45,7 @@ from fx_lsp.agent.running.input_search import (
     candidates,
     find_inputs,
     solutions,
+    solutions_on_meta,
     with_optional_inputs,
     without_optional_inputs,
 )
@@ -63,6 +64,7 @@ from fx_lsp.agent.running.observation import (
 from fx_lsp.agent.running.plain_values import NotComparable, map_tensors, tensors_of, to_plain
 from fx_lsp.agent.running.recorded_inputs import recorded_inputs
 from fx_lsp.agent.running.search_budget import SearchBudget
+from fx_lsp.agent.running.wanted_inputs import Wanted
 from fx_lsp.agent.running.weight_changes import with_weights
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
@@ -314,6 +316,7 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
 
     source = "".join(linecache.getlines(file.workspace.file))
     may_run = partial(_may_run, budget)
+    near: list[Wanted] = []
     try:
         known = example_input(search.inputs, file.namespace)
         fixed = search.fixed()
@@ -326,7 +329,8 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
                     _from_whole(file, root, search, may_run),
                     cheap,
                     _from_host(file, root, search, may_run),
-                    solutions(root, fixed, may_run),
+                    solutions_on_meta(root, fixed, may_run, near),
+                    solutions(root, fixed, may_run, near),
                 ),
                 partial(around, root=root, fixed=fixed),
                 runs,

@@ -75,6 +75,8 @@ class ErrorText:
     def __init__(self, text: str, numbers: Sequence[int], checked: Sequence[tuple[int, ...]] = ()) -> None:
         self.checked = checked
         """The shapes, or parts of shapes, that a check compares."""
+        self.compared = [number for number in numbers if number > 0]
+        """The numbers that it compares, and those that these are computed from."""
         is_mute = text.endswith(": ")  # a check without a message, which may be about values
         self.about_kind = is_mute or _ABOUT_KIND.search(text) is not None
         self.about_dimensions = _ABOUT_DIMENSIONS.search(text) is not None
@@ -144,15 +146,18 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
     shapes += [other for part in told.checked for other in ((*shape[: -len(part)], *part), (*batch, *part))]
     if shape in told.unbatched:
         shapes += [(*batch, new, *shape[1:]) for new, _ in told.widths]
+    narrower = [(*shape[:dim], *shape[dim + 1 :]) for dim in range(1, len(shape) - 1)]
+    shapes += narrower if told.about_dimensions else []
     likely = [*(new for new, _ in told.widths), *shape[-1:]]
     shapes += [other for width in likely for other in ((*batch, width), (*batch, 16, width))]  # vectors
     shapes += told.shapes
+    shapes += _with_other_sides(shape, told)
     shapes += [with_size(shape, dim, size) for size in told.sizes for dim in reversed(range(len(shape)))]
     shapes += [with_size(shape, dim, size) for dim, size in _in_proportion(shape, told.sizes)]
     shapes += _with_areas(shape, told)
     shapes += _with_products(shape, told.sizes)
     shapes += usual if told.about_dimensions else []
-    shapes += [(*shape[:dim], *shape[dim + 1 :]) for dim in range(1, len(shape) - 1)]
+    shapes += narrower
     shapes += [with_size(shape, dim, 1) for dim in range(1, len(shape))]
     shapes += [shape[1:], shape[:-1], (*shape[:1], 1, *shape[1:]), (*shape, 1)]
     shapes += [(*shape, width) for width in widths]
@@ -328,6 +333,16 @@ def _in_proportion(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tup
         for wanted, found in itertools.permutations(sizes[:MOST_IN_PROPORTION], 2):
             if shape[dim] * wanted % found == 0:
                 yield dim, shape[dim] * wanted // found
+
+
+def _with_other_sides(shape: tuple[int, ...], told: ErrorText) -> Iterator[tuple[int, ...]]:
+    """``shape`` with another size for both of its last dimensions, if these are equal: an image stays square.
+
+    They may have to be less a number, such as what is left if they should be a multiple of another one.
+    """
+    if len(shape) > 2 and shape[-2] == shape[-1]:
+        for side in dict.fromkeys([*(shape[-1] - number for number in told.compared), *told.sizes]):
+            yield (*shape[:-2], side, side)
 
 
 def _with_areas(shape: tuple[int, ...], told: ErrorText) -> Iterator[tuple[int, ...]]:

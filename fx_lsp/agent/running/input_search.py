@@ -22,6 +22,7 @@ import torch
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.running.input_solver import solve_inputs
 from fx_lsp.agent.running.observation import Input, forward_of, modules_of, weights_of
+from fx_lsp.agent.running.on_meta import is_large
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.running.wanted_inputs import Wanted
 from fx_lsp.agent.running.written_lists import written_lists
@@ -34,8 +35,9 @@ MOST_OPTIONAL_RUNS, MOST_OPTIONAL_RUNS_IF_NEEDED = 60, 150
 """How often a program that runs without its optional inputs is run in search of these: usually, and if the inputs that
 are known miss a part of the code."""
 
-SHARE_FOR_CANDIDATES, SHARE_WITHOUT_OPTIONAL = 1 / 3, 1 / 2
-"""Which share of the budget may have been used after the first guesses, and after a search without optional inputs."""
+SHARE_FOR_CANDIDATES, SHARE_WITHOUT_OPTIONAL, SHARE_ON_META = 1 / 3, 1 / 2, 1 / 2
+"""Which share of the budget may have been used after the first guesses, after a search without optional inputs, and
+after one on the meta device."""
 
 UNUSUAL = (torch.float16, torch.bfloat16, torch.complex64)
 """The dtypes of inputs that are tried only if a part of the code is not reached otherwise."""
@@ -54,6 +56,9 @@ SIDES = (64, 224, 32, 299, 84, 28)
 
 SMALL_SIDES = (16, 64)
 """The same for a search that runs a program hundreds of times."""
+
+SIDE_FOR_A_PIXEL = 33
+"""The size to try if a program accepts an image of one pixel."""
 
 SHAPES = ((3, 8), (2, 5, 8), (2, 3, 32, 32), (2, 3, 64, 64), (2, 3, 224, 224), (4, 4), (6,), (1, 1, 16, 16))
 """Shapes to try if the layers suggest nothing that works."""
@@ -198,11 +203,17 @@ def candidates(
 
 
 def solutions(
-    root: Callable[..., Any], fixed: Mapping[str, Any], may_run: MayRun = lambda share=1.0: True
+    root: Callable[..., Any],
+    fixed: Mapping[str, Any],
+    may_run: MayRun = lambda share=1.0: True,
+    near: list[Wanted] | None = None,
+    *,
+    computes: bool = True,
 ) -> Iterator[Input]:
     """Inputs that ``root`` accepts, found by running it; see `solve_inputs`. ``fixed`` is as in `candidates`.
 
-    If there are optional inputs, a part of the budget is kept for a search that includes these.
+    If there are optional inputs, a part of the budget is kept for a search that includes these. ``near`` and
+    ``computes`` are as for `solve_inputs`.
     """
     parameters = inspect.signature(forward_of(root)).parameters
     flags, names = _required(parameters, fixed)
@@ -214,16 +225,25 @@ def solutions(
     fixed_none = [name for name, value in fixed.items() if value is None]
     left_out = [*optional, *fixed_none]
     at_first = partial(may_run, SHARE_WITHOUT_OPTIONAL if optional else 1.0)
-    lacking: list[Wanted] = []
-    yield from solve_inputs(
-        root, [*names, *numbers], known, guessed, numbers, left_out, (), may_run=at_first, lacking=lacking
-    )
+    solved = partial(solve_inputs, lacking=[], near=near, computes=computes)
+    needs_optional = computes and near and all(any(path[0] in optional for path in one) for one in near)
+    if not needs_optional:
+        yield from solved(root, [*names, *numbers], known, guessed, numbers, left_out, (), may_run=at_first)
     if optional:  # the program may not run without them
         every = [{**dict.fromkeys(optional, next(iter(guess.values()), None)), **guess} for guess in guessed]
         every_name = [*names, *numbers, *optional]
-        yield from solve_inputs(
-            root, every_name, known, every, numbers, fixed_none, optional, may_run=may_run, lacking=lacking
-        )
+        yield from solved(root, every_name, known, every, numbers, fixed_none, optional, may_run=may_run)
+
+
+def solutions_on_meta(
+    root: Callable[..., Any], fixed: Mapping[str, Any], may_run: MayRun, near: list[Wanted]
+) -> Iterator[Input]:
+    """Inputs whose shapes ``root`` accepts, if it is a large model: it is run without computing anything.
+
+    ``near`` receives them, for `solutions`: the program may reject their values.
+    """
+    if is_large(root):
+        yield from solutions(root, fixed, lambda share=1.0: may_run(SHARE_ON_META * share), near, computes=False)
 
 
 def with_optional_inputs(
@@ -373,6 +393,7 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
     """Variations of ``first``, with other values, sizes and dtypes; the arguments ``fixed`` stay as they are."""
     generator = torch.Generator().manual_seed(1)
     yield _changed(first, generator, _magnitude)
+    yield from _with_larger_sides(first, generator)
     tensors = tensors_of([*first.args, *first.kwargs.values()])
     shape = tensors[0].shape if tensors else torch.Size()
     if shape and shape[0] > 1:
@@ -399,6 +420,24 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
                 if len(tensors) > 2:  # e.g. keys and values, but not queries
                     yield _changed(first, generator, resize=(dim, size, other), only={*range(len(tensors))} - {at})
     yield _changed(first, generator)
+
+
+def _with_larger_sides(first: Input, generator: torch.Generator) -> Iterator[Input]:
+    """``first`` with a higher image, and with a larger square one, as well as all else of its size, such as labels.
+
+    A program that accepts ``8 n + 1`` pixels mostly accepts ``16 n + 1``, too.
+    """
+    shape = next((tensor.shape for tensor in _tensors(first)), torch.Size())
+    if len(shape) < 3 or shape[-2] != shape[-1] or 4 * shape.numel() > MODERATE:
+        return
+    larger = 2 * shape[-1] - 1 if shape[-1] > 1 else SIDE_FOR_A_PIXEL
+    for sides in ((larger, shape[-1]), (larger, larger)):
+
+        def changed(tensor: torch.Tensor, sides: tuple[int, int] = sides) -> torch.Tensor:
+            is_image = len(tensor.shape) > 2 and tensor.shape[-2:] == shape[-2:]
+            return like(tensor, (*tensor.shape[:-2], *sides) if is_image else tensor.shape, generator)
+
+        yield replace(first, args=map_tensors(changed, first.args), kwargs=map_tensors(changed, dict(first.kwargs)))
 
 
 def _with_one_item_resized(first: Input, generator: torch.Generator) -> Iterator[Input]:

@@ -6,6 +6,7 @@ fails. Sizes come from the error's text, which usually names the sizes that do n
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import re
@@ -40,6 +41,8 @@ from fx_lsp.agent.running.input_changes import (
 )
 from fx_lsp.agent.running.missing_keys import innermost, with_missing_argument, with_missing_key
 from fx_lsp.agent.running.observation import Input, forward_of, modules_of
+from fx_lsp.agent.running.on_meta import MetaWeights, to_meta
+from fx_lsp.agent.running.plain_values import map_tensors
 from fx_lsp.agent.running.wanted_inputs import (
     NUMBER,
     Path,
@@ -129,8 +132,11 @@ class _InputSolver:
         left_out: Collection[str],
         most_runs: int,
         may_run: Callable[[], bool],
+        *,
+        computes: bool,
     ) -> None:
         self._root = root
+        self._on_meta = None if computes else MetaWeights(root)
         self._flags = flags
         self._left_out = frozenset(left_out)
         self._left = most_runs
@@ -142,7 +148,9 @@ class _InputSolver:
         self._rows = min(_row_counts(root), default=4)
         self._tried: set[tuple[tuple[Path, TensorLike], ...]] = set()
         self.lacking: list[Wanted] = []
-        """Inputs with which the program gets as far as a check of a parameter that is left out."""
+        """Inputs with which the program gets as far as it does without a parameter that is left out."""
+        self.accepted: list[Wanted] = []
+        """Inputs that the program accepts."""
 
     def solve(self, starts: Sequence[Wanted], unlikely: Sequence[Wanted]) -> Iterator[Input]:
         """Inputs that the program accepts, found from the ``starts`` with which it gets furthest.
@@ -164,17 +172,21 @@ class _InputSolver:
         for run in chosen:
             end = self._climb(run, least_left=self._left * 2 // 3 if len(first) > 1 else 0)
             if end.error is None:
+                self.accepted.append(end.wanted)
                 yield self._input(end.wanted)
-            elif end.checks_optional:
+                if self._on_meta:  # others would say no more about values
+                    return
+            elif end.misses_optional:
                 self.lacking.append(end.wanted)
+                return
 
     def _climb(self, best: _Run, least_left: int) -> _Run:
         """Change the inputs as long as the program gets further, or gets equally far and fails in a new way.
 
-        Ends where the program checks a parameter that is left out. ``least_left`` of the runs are left to others.
+        Ends where the program needs a parameter that is left out. ``least_left`` of the runs are left to others.
         """
         met = {best.error}
-        while best.error is not None and not best.checks_optional and (run := self._further(best, met, least_left)):
+        while best.error is not None and not best.misses_optional and (run := self._further(best, met, least_left)):
             best = run
             met.add(best.error)
         return best
@@ -217,11 +229,14 @@ class _InputSolver:
         self._tried.add(key)
         self._left -= 1
         given = self._input(wanted)
+        kwargs = map_tensors(to_meta, dict(given.kwargs)) if self._on_meta else given.kwargs
+        context = self._on_meta.used() if self._on_meta else contextlib.nullcontext()
         seed_all()
         with torch.no_grad(), warnings.catch_warnings(), _CallCounter() as counter:
             warnings.simplefilter("ignore")
             try:
-                self._root(**given.kwargs)
+                with context:
+                    self._root(**kwargs)
             except Exception as error:
                 if (more := self._with_missing(error, wanted, given)) is not None:
                     return self._run(more)
@@ -229,7 +244,8 @@ class _InputSolver:
                 about = failing_inputs(error, forward_of(self._root))
                 numbers, shapes = _compared(error)
                 checks_optional = self._checks_optional(error)
-                misses_optional = checks_optional or (bool(self._left_out) and "NoneType" in text)
+                has_none = any(like.kind == "none" for like in wanted.values())
+                misses_optional = checks_optional or (bool(self._left_out) and "NoneType" in text and not has_none)
                 return _Run(wanted, calls, text, numbers, shapes, misses_optional, checks_optional, about)
         return _Run(wanted, counter.count, None)
 
@@ -318,6 +334,9 @@ def solve_inputs(
     most_runs: int = MOST_RUNS,
     may_run: Callable[[], bool] = lambda: True,
     lacking: list[Wanted] | None = None,
+    near: list[Wanted] | None = None,
+    *,
+    computes: bool = True,
 ) -> Iterator[Input]:
     """Inputs that ``root`` accepts: a value for each of ``names``, and ``flags``, which stay as they are.
 
@@ -327,7 +346,8 @@ def solve_inputs(
     ``guessed`` are first guesses, the likeliest first. The values of ``numbers``, and of what the text of ``root`` uses
     as a size, are numbers at first, all others are tensors. The program is run at most ``most_runs`` times; ``may_run``
     is asked before each run. ``lacking`` are inputs that probably only lack one of those that ``may_be_none``; it
-    receives those that lack one of the parameters that are ``left_out``.
+    receives those that lack one of the parameters that are ``left_out``. If the program does not really compute, it is
+    run with `MetaWeights`, and ``near`` receives the inputs that it accepts there; otherwise, these are tried first.
     """
     if not names:
         return
@@ -350,7 +370,11 @@ def solve_inputs(
         {**dict.fromkeys(starts[0], next(iter(known.values()))), **known} for known in lacking or ()
     ]
     nearly += [one for start in nearly for one in _one_by_one(start, may_be_none)]
-    solver = _InputSolver(root, flags, left_out, most_runs, may_run)
+    solver = _InputSolver(root, flags, left_out, most_runs, may_run, computes=computes)
+    if near is not None and not computes:
+        solver.accepted = near
+    if computes:
+        yield from solver.solve([one for one in near or () if {path[0] for path in one} == {*names}], [])
     yield from solver.solve(listed, []) if is_certain else solver.solve([*nearly, *starts, *listed], unlikely)
     if lacking is not None:
         lacking += solver.lacking

@@ -57,7 +57,10 @@ class SearchBudget(TorchFunctionMode):
 def _operations(name: str, args: tuple[Any, ...], output: Any) -> int:
     """About how many multiplications the function ``name`` has done, at least one for each number of the output."""
     tensors = [argument for argument in args[:3] if isinstance(argument, torch.Tensor)]
-    count = sum(tensor.numel() for tensor in tensors_of([output]))
+    outputs = tensors_of([output])
+    if any(tensor.is_meta for tensor in outputs):
+        return 0  # nothing is computed
+    count = sum(tensor.numel() for tensor in outputs)
     if name == "einsum" and args and isinstance(args[0], str):
         return count * _summed(args[0], tensors_of(args[1:]))
     if name in _RECURRENT:

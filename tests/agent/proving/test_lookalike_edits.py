@@ -31,6 +31,16 @@ CHANCE = program(
     init="self.register_buffer('rate', torch.ones(1))",
     before="from torch.distributions import Poisson",
 )
+PIXELS = program(
+    "assert (x.size(2) - 1) % 8 == 0 and (x.size(3) - 1) % 8 == 0\n"
+    "size = int((x.size(2) - 1) / 8 * 8 + 1), int((x.size(3) - 1) / 8 * 8 + 1)\n"
+    "x = torch.nn.functional.interpolate(self.layers(x), size=size, mode='bilinear', align_corners=True)\n"
+    "return self.loss(x, y)",
+    init="self.layers = torch.nn.Sequential(torch.nn.Conv2d(3, 2304, 3, 8, 1), torch.nn.Conv2d(2304, 2304, 1),"
+    " torch.nn.Conv2d(2304, 2, 1))\nself.loss = torch.nn.CrossEntropyLoss()",
+).replace("self, x", "self, x, y=None")
+"""A model that is slow to run, has no small twin, and needs images of certain sizes, and a label for each pixel."""
+CHECKED = "torch._assert((x.size(2) - 1) % 8 == 0, '')\n        torch._assert((x.size(3) - 1) % 8 == 0, '')\n        "
 NEEDED = "def model(x, mask=None):\n    assert mask is not None\n    return x * len(mask)\n"
 
 
@@ -41,10 +51,18 @@ def passed(value: str, body: str, text: str = LIST) -> Edit:
     return Edit(text, text, whole.replace(old, f"x = put(x, i, {value})"))
 
 
+def resized(size: str) -> Edit:
+    """The edit of `PIXELS` by which it returns images of another size."""
+    return Edit(PIXELS, PIXELS[PIXELS.index("assert") : PIXELS.index("        x = torch")], f"{CHECKED}size = {size}\n")
+
+
 RIGHT = {
     "the place of the turn": Edit(ROWS, WRITE, "y = torch.select_scatter(y, x[:, i] * 2, 1, i)"),
     "a module's result": passed("self.layers[i](x[i])", "x[i] = value"),
     "the size that a loss needs": Edit(LOSS, CHECK, "score = "),
+    "the sizes of a large model": resized(
+        "torch.sym_int((x.size(2) - 1) / 8 * 8 + 1), torch.sym_int((x.size(3) - 1) / 8 * 8 + 1)"
+    ),
     "a distribution that checks nothing": Edit(CHANCE, "self.rate)", "self.rate, validate_args=False)"),
     "a method": Edit(STATIC, METHOD, METHOD.replace("@staticmethod\n    ", "").replace("(x):", "(self, x):")),
 }
@@ -78,6 +96,8 @@ WRONG = {
         LOSS[LOSS.index("if score") :],
         f"score = {RESIZED}\n        return self.loss(score[:1], target[:1])\n",
     ),
+    "the only size that was tried at first": resized("9, 9"),
+    "the height as the width": resized("x.size(2), x.size(2)"),
     "a distribution of another rate": Edit(CHANCE, "self.rate)", "2 * self.rate, validate_args=False)"),
     "a method that scales": Edit(STATIC, METHOD, "def forward(self, x):\n        return x * torch.sigmoid(x) - 1.001"),
     "a method that writes": Edit(STATIC, METHOD, "def forward(self, x):\n        return x.mul_(torch.sigmoid(x)) - 1"),
