@@ -21,8 +21,8 @@ import torch
 
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.running.input_solver import solve_inputs
+from fx_lsp.agent.running.meta_run import is_large
 from fx_lsp.agent.running.observation import Input, forward_of, modules_of, weights_of
-from fx_lsp.agent.running.on_meta import is_large
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.running.wanted_inputs import Wanted
 from fx_lsp.agent.running.written_lists import written_lists

@@ -39,9 +39,9 @@ from fx_lsp.agent.running.input_changes import (
     with_two_numbers,
     with_width_moved,
 )
+from fx_lsp.agent.running.meta_run import MetaWeights, to_meta
 from fx_lsp.agent.running.missing_keys import innermost, with_missing_argument, with_missing_key
 from fx_lsp.agent.running.observation import Input, forward_of, modules_of
-from fx_lsp.agent.running.on_meta import MetaWeights, to_meta
 from fx_lsp.agent.running.plain_values import map_tensors
 from fx_lsp.agent.running.wanted_inputs import (
     NUMBER,

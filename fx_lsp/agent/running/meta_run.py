@@ -1,10 +1,11 @@
-"""Runs a graph on the meta device, on inputs of which it may or may not accept one.
+"""Runs a graph, or a program with its weights, on the meta device, on inputs that it may or may not accept.
 
 Nothing is computed there, so a large model takes as long as a small model with as many nodes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 import torch
 
 import fxcore
-from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.observation import Input, modules_of, weights_of
 from fx_lsp.agent.running.plain_values import map_tensors
 from fx_lsp.agent.traceback_steps import describe
 from fxcore.graph import Graph
@@ -26,6 +27,9 @@ MOST_INPUTS = 40
 
 MOST_NODES = 100_000
 """How many nodes are run in all, for all inputs and sizes."""
+
+MANY_WEIGHTS = 5_000_000
+"""From so many weights on, it takes long to run a model as it is."""
 
 MODULES_FOR_META = ("torch._meta_registrations", "torch.fx.experimental.symbolic_shapes")
 """The modules that torch imports for the first operation on the meta device; the import takes half a second."""
@@ -153,3 +157,41 @@ def _on_meta(given: Input) -> Input:
 
 def _mapped(change: Callable[[torch.Tensor], torch.Tensor], given: Input) -> Input:
     return Input(map_tensors(change, given.args), map_tensors(change, dict(given.kwargs)))
+
+
+def is_large(root: Callable[..., Any]) -> bool:
+    """Whether ``root`` has so many weights that it should not be run often."""
+    return sum(weight.numel() for weight in weights_of(root)) >= MANY_WEIGHTS
+
+
+def to_meta(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor without values that is otherwise the same."""
+    return tensor.detach().to("meta").requires_grad_(tensor.requires_grad)
+
+
+class MetaWeights:
+    """The weights and buffers of a program without their values."""
+
+    def __init__(self, root: Callable[..., Any]) -> None:
+        modules = modules_of(root)
+        self._stores: list[dict[str, Any]] = [
+            vars(one)[kind] for one in modules for kind in ("_parameters", "_buffers")
+        ]
+        self._on_meta = [
+            {name: None if weight is None else to_meta(weight) for name, weight in store.items()}
+            for store in self._stores
+        ]
+
+    @contextlib.contextmanager
+    def used(self) -> Iterator[None]:
+        """Within the block, the program has these weights, and new tensors have no values either."""
+        before = [dict(store) for store in self._stores]
+        try:
+            for store, weights in zip(self._stores, self._on_meta, strict=True):
+                store.update(weights)
+            with torch.device("meta"):
+                yield
+        finally:
+            for store, weights in zip(self._stores, before, strict=True):
+                store.clear()
+                store.update(weights)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fx_lsp.agent.running.input_search import solutions, solutions_on_meta
-from fx_lsp.agent.running.on_meta import MANY_WEIGHTS, MetaWeights, is_large, to_meta
+from fx_lsp.agent.running.meta_run import MANY_WEIGHTS, MetaWeights, is_large, to_meta
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.running.wanted_inputs import Wanted
 
