@@ -5,6 +5,7 @@ On the meta device itself, a program that asks ``x.device.type`` would go anothe
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -21,9 +22,12 @@ def fake_input(mode: Any, given: Input) -> Input:
     return Input(map_tensors(fake, given.args), map_tensors(fake, dict(given.kwargs)))
 
 
-def fake_weights(root: torch.nn.Module, mode: Any) -> None:
-    """Replace all tensors of ``root`` by fake ones. A tensor that stands at several places stays one."""
-    _FakeWeights(mode).replace_in(root)
+def fake_weights(root: torch.nn.Module, mode: Any) -> ExitStack:
+    """Replace all tensors of ``root`` by fake ones; closing what is returned puts them back.
+
+    A tensor that stands at several places stays one.
+    """
+    return _FakeWeights(mode).replace_in(root)
 
 
 class _FakeWeights:
@@ -36,13 +40,17 @@ class _FakeWeights:
         self._kept: list[torch.Tensor] = []
         """The tensors themselves, so that no other tensor gets the id of one of them."""
 
-    def replace_in(self, root: torch.nn.Module) -> None:
+    def replace_in(self, root: torch.nn.Module) -> ExitStack:
+        undo = ExitStack()
         for module in root.modules():
             for held in (module._parameters, module._buffers):
+                undo.callback(held.update, dict(held))
                 held.update({name: self._fake(tensor) for name, tensor in held.items() if tensor is not None})
             for name, value in vars(module).items():
                 if not name.startswith("_") and any(tensor.is_meta for tensor in tensors_of(_plain(value))):
+                    undo.callback(vars(module).__setitem__, name, value)
                     vars(module)[name] = map_tensors(self._fake, value)
+        return undo
 
     def _fake(self, tensor: torch.Tensor) -> Any:
         if id(tensor) not in self._fakes:

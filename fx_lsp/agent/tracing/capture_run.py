@@ -7,7 +7,7 @@ import inspect
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,8 @@ class CaptureRun(TargetRun):
         """The capture that was reported, if it worked."""
         self._met_too_large = False
         """Whether a guessed input took more memory than the limit allows."""
+        self._faked = ExitStack()
+        """Puts the weights back that were replaced by fake ones."""
         self._is_redirected = False
         """Whether the program's calls ask for an accelerator, so that it has to be compiled with what redirects it."""
         self.reached_end = False
@@ -140,6 +142,11 @@ class CaptureRun(TargetRun):
                 if is_redirecting() and self._on_meta and not self._is_redirected:
                     self._is_redirected = self._asks_for_accelerator(self._given, on_meta=False)
                 graph_breaks(lambda: self._build(on_meta=False).root, self._given, found, self._compiling)
+
+    def _build(self, on_meta: bool) -> Built:
+        """As for a trace. If it is a model that the file itself builds, it has its own weights again."""
+        self._faked.close()
+        return super()._build(on_meta)
 
     def _fresh(self, given: Input) -> tuple[Callable[..., Any], Input]:
         """A new build of the program, and ``given``, both fake if the capture was made with fake weights."""
@@ -294,7 +301,7 @@ class CaptureRun(TargetRun):
             return nullcontext(), lambda given: given
         mode = fake_mode()
         if isinstance(root, torch.nn.Module):
-            fake_weights(root, mode)
+            self._faked.enter_context(fake_weights(root, mode))
         return mode, partial(fake_input, mode)
 
     def _reported(self, built: Built, given: Input, captured: Captured) -> Report:

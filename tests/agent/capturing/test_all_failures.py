@@ -222,6 +222,16 @@ async def test_a_break_that_only_an_earlier_break_causes_is_left_out(client: Cli
     assert places(report) == [(BREAK, 'print("part")'), (BREAK, "x.any()")]
 
 
+async def test_a_model_that_the_file_builds_has_its_own_weights_in_each_run(client: Client) -> None:
+    """A run with fake weights comes first; with these, the program would stop at the first branch."""
+    body = "x = self.linear(x)\nif x.sum() > 0:\n    x = x + 1\nif x.mean() > 3:\n    x = x * 2\nreturn x"
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    file = client.write("net.py", f"{HEAD}{lines}\nmodel = Net().eval()\n")
+    target = target_of(file, "model", inputs=Snippet("(torch.ones(3, 4),)", 1))
+    answer = await client.trace(file, target, capture="compile", limits=Limits(seconds=120))
+    assert places(answer.only) == [(BREAK, "x.sum() > 0"), (BREAK, "x.mean() > 3")]
+
+
 async def test_a_comprehension_that_is_compiled_by_itself_breaks_no_graph(client: Client) -> None:
     items = "{(1, 1): 0}.get(pair, 3) for pair in zip(row, row[1:] + [0])"
     body = f"found = []\nfor row in x.int().tolist():\n    found.append([{items}])\nreturn x + torch.tensor(found)"
