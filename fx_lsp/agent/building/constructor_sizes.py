@@ -50,6 +50,11 @@ Sizes = Mapping[Size, Numbers]
 """The numbers to use instead."""
 
 
+def with_sizes(sizes: Sizes) -> contextlib.AbstractContextManager[None]:
+    """Within this context, the constructors of modules receive ``sizes``."""
+    return SizedConstructors(sizes).active() if sizes else contextlib.nullcontext()
+
+
 class SizedConstructors:
     """While it is active, constructors of modules receive other numbers; the original ones are recorded."""
 

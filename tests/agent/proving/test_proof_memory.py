@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
-from fx_lsp.agent.proving import prove_edit, trial_runs
+from fx_lsp.agent.proving import before_edit, trial_runs
 from fx_lsp.agent.proving.proof_memory import Remembered
 from fx_lsp.agent.proving.prove_edit import _EditProof
 from fx_lsp.agent.proving.run_in_child import ProofEnded
@@ -101,7 +101,7 @@ def test_that_no_inputs_were_found_is_remembered(tmp_path: Path, monkeypatch: py
 
 def test_the_search_for_twins_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = tmp_path / "searched"
-    monkeypatch.setattr(prove_edit, "find_twins", lambda *_: mark.touch())
+    monkeypatch.setattr(before_edit, "find_twins", lambda *_: mark.touch())
     known = proven(request_in(tmp_path, new="x.shape[0]"))
     mark.unlink()
     proven(request_in(tmp_path, new="x.size(0)"), known)

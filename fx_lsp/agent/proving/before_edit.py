@@ -1,0 +1,242 @@
+"""Examines the program before an edit: where it breaks, and what it does on inputs, which are searched for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
+from fx_lsp.agent.proving.failed_builds import FailedBuilds
+from fx_lsp.agent.proving.failure_matching import FoundFailures, Places, failures_met
+from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
+from fx_lsp.agent.proving.other_kinds import with_other_kinds
+from fx_lsp.agent.proving.proof_context import ProofContext
+from fx_lsp.agent.proving.proof_memory import Findings, key_of
+from fx_lsp.agent.proving.run_in_child import ProofEnded
+from fx_lsp.agent.proving.side_effects import Effects
+from fx_lsp.agent.proving.small_twin import MOST_AGREEING, Twins, agreeing_sizes, find_twins
+from fx_lsp.agent.proving.trial_runs import (
+    InputSearch,
+    Program,
+    ProgramRuns,
+    build_program,
+    fixed_values,
+    function_of,
+    run_on_inputs,
+    side_effects,
+)
+from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.running.written_lists import written_lists
+from fx_lsp.agent.tracing.trace_target import ImportedFile
+
+SHARE_OF_OTHER_TWINS = 1 / 3
+"""What share of the budget there is for the search for a further twin's inputs."""
+
+
+class _NotRun(ProofEnded):
+    """The program was not run: no inputs were found, or it can't be built."""
+
+
+@dataclass(frozen=True)
+class FunctionAlone:
+    """A function that was run alone."""
+
+    path: str
+    name: str
+    effects: tuple[Effects, ...]
+    """What it does to the rest of the program, for each of its inputs."""
+
+
+@dataclass(frozen=True)
+class ProgramBefore:
+    """What is known about the program before the edit."""
+
+    found: FoundFailures
+    on_way: Input | None
+    """The input that decided which branches the search for failures took; None if they were guessed."""
+    mended: Places
+    """The places of the failures that the edit should fix."""
+    runs: ProgramRuns | ProofEnded
+    """What the program does on some inputs, or why this is not known."""
+    shown: str = ""
+    """The expression that built the program, if it could be built."""
+    sizes: Sizes = field(default_factory=dict)
+    """The numbers that make the program small."""
+    other: tuple[Sizes, ProgramRuns] | None = None
+    """The numbers that make a second, different program, and what that program does."""
+    function: FunctionAlone | None = None
+    """The function that was run alone, if the program itself can't be run."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the edit can be tried with what is known."""
+        return isinstance(self.runs, ProgramRuns) and not self.runs.lacking
+
+
+class BeforeEdit:
+    """Examines the program in a process that has imported the old text. What it finds is kept in ``known``."""
+
+    def __init__(self, context: ProofContext, file: ImportedFile, known: Findings) -> None:
+        self._context = context
+        self._request = context.request
+        self._file = file
+        self._known = known
+        self._owns = file.workspace.owns
+        self.mended = context.edit.mended(self._owns)
+        """The places of the failures that the edit should fix."""
+
+    def examined(self, *, small: bool) -> ProgramBefore:
+        """What the program does; with ``small``, what its small twins do if there are any. Raises `ProofEnded`."""
+        if self._request.function_only:
+            return self._function()
+        return (self._of_twins() if small else None) or self._itself()
+
+    def twins(self) -> Twins | None:
+        """The target's small twins, which are searched for once; None if it has none."""
+        known = self._known
+        if not known.looked_for_twins:
+            known.looked_for_twins = True
+            with suppress(ProofEnded):
+                search = partial(self._context.apart(), partial(find_twins, self._file, self._request.target))
+                known.twins = known.failed.unless_known(search, on_meta=True)
+        return known.twins
+
+    def failures(self, sizes: Sizes) -> FoundFailures:
+        """Where the program breaks that is built with ``sizes``, with guessed inputs, which are tried once.
+
+        Raises `ProofEnded` if this can't be found.
+        """
+        known = self._known.failures
+        if (key := f"{self._request.capture} {key_of(sizes)}") not in known:
+            with with_sizes(sizes):
+                failed = None if sizes else self._known.failed
+                known[key] = self._context.failures(self._file, self._request.target, failed)
+        return known[key]
+
+    def _of_twins(self) -> ProgramBefore | None:
+        """What the small twins do; None if there are none, or if the edit can't be tried on them."""
+        twins = self.twins() or ()
+        for at, sizes in enumerate(twins[:1] if self._context.edit.fixes_argument else twins):
+            with suppress(ProofEnded):
+                before = self._run_with(sizes, SHARE_OF_OTHER_TWINS if at else 1.0)
+                if before.is_ready:
+                    return self._with_other_twin(before, twins[at + 1 :])
+        return None
+
+    def _with_other_twin(self, before: ProgramBefore, others: Twins) -> ProgramBefore | None:
+        """``before`` with what one of the other twins does; None if none of them can be run."""
+        for other in others:
+            with suppress(ProofEnded), with_sizes(other):
+                runs = self._runs(other, few=True, share=SHARE_OF_OTHER_TWINS)[1]
+                if not runs.lacking:
+                    return replace(before, other=(other, runs))
+        return None
+
+    def _itself(self) -> ProgramBefore:
+        """What the program itself does or, if it can't be run, one that fx-lsp's other invented arguments build."""
+        before = self._built_with({})
+        target = self._request.target
+        if not before.is_ready and target.recipe.made_up and not self._context.edit.fixes_argument:
+            with suppress(ProofEnded):
+                for sizes in self._context.apart()(partial(agreeing_sizes, self._file, target)):
+                    with suppress(ProofEnded):
+                        if (agreeing := self._run_with(sizes, 1 / MOST_AGREEING)).is_ready:
+                            return agreeing
+        return before
+
+    def _function(self) -> ProgramBefore:
+        """What the only function does that the edit changes, and where the program breaks. Raises `ProofEnded`."""
+        path, name = self._context.edit.changed_function()
+        watched = self._context.edit.watched(self._owns)
+        program, run = self._built({}, watched)
+        function = function_of(program, self._file, path, name)
+        if written_lists(forward_of(program.built.root)):  # invented tensors would prove nothing about lists
+            raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
+        apart = self._context.apart()
+        search = InputSearch(dict, program.built.recipe.inputs, parts_not_run(watched, run), whole=program.built.root)
+        runs, _ = run_on_inputs(apart, self._file, function, search, None)
+        runs = apart(partial(with_other_kinds, function, runs))
+        effects = apart(partial(side_effects, function, runs.inputs))
+        before = self._broken_with({}, runs, program.built.shown)
+        return replace(before, function=FunctionAlone(path, name, effects))
+
+    def _built_with(self, sizes: Sizes) -> ProgramBefore:
+        """What the program does that is built with ``sizes``; if no inputs are found, only where it breaks."""
+        try:
+            return self._run_with(sizes)
+        except _NotRun as end:
+            return self._broken_with(sizes, ProofEnded("untried", end.reason, end.lacks_inputs))
+
+    def _run_with(self, sizes: Sizes, share: float = 1.0) -> ProgramBefore:
+        """What the program does that is built with ``sizes``. Raises `_NotRun` if no inputs are found.
+
+        ``share``: of the budget for the search for inputs.
+        """
+        with with_sizes(sizes):
+            try:
+                program, runs = self._runs(sizes, share=share)
+                if self._request.capture == "fx":
+                    found = self._failures_met(program, runs, sizes)
+                    if not self.mended - found.places:
+                        return ProgramBefore(found, runs.inputs[0], self.mended, runs, program.built.shown, sizes)
+            except ProofEnded as end:
+                raise _NotRun(end.verdict, end.reason, end.lacks_inputs) from None
+        return self._broken_with(sizes, runs, program.built.shown)
+
+    def _broken_with(self, sizes: Sizes, runs: ProgramRuns | ProofEnded, shown: str = "") -> ProgramBefore:
+        """What the program does that is built with ``sizes``, with the failures that guessed inputs lead to."""
+        found = self.failures(sizes)
+        if self.mended - found.places:
+            raise ProofEnded("untried", "the failure that the fix addresses did not occur again")
+        return ProgramBefore(found, None, self.mended, runs, shown, sizes)
+
+    def _failures_met(self, program: Program, runs: ProgramRuns, sizes: Sizes) -> FoundFailures:
+        """Where tracing the program breaks on the way that the first of its inputs decides; this is traced once."""
+        met, key = self._known.met, self._key(sizes)
+        if key not in met:
+            on_way = runs.inputs[0].by_parameter(program.built.root)
+            met[key] = failures_met(self._context.apart(), program.built, self._owns, on_way)
+        return met[key]
+
+    def _key(self, sizes: Sizes) -> str:
+        """The key for the inputs of the program that is built with ``sizes``."""
+        return key_of(sizes, self._request.edited_target.recipe.concrete_args)
+
+    def _runs(self, sizes: Sizes, *, few: bool = False, share: float = 1.0) -> tuple[Program, ProgramRuns]:
+        """The program that is built with ``sizes``, and what it does. ``few`` and ``share`` are as in `InputSearch`."""
+        known, key, watched = self._known, self._key(sizes), self._context.edit.watched(self._owns)
+        found = known.inputs.get(key)
+        if isinstance(found, ProofEnded):
+            raise found
+        program, run = self._built(sizes, watched)
+        search = self._search(program, parts_not_run(watched, run))
+        search = replace(search, few=few, share=share, similar=known.similar_inputs(sizes))
+        try:
+            runs, known.inputs[key] = run_on_inputs(self._context.apart(), self._file, program, search, found)
+            known.accepted[key] = sizes, runs.inputs[0]
+            if known.inputs[key] is not found:
+                known.met.pop(key, None)
+        except ProofEnded as end:
+            if end.lacks_inputs:
+                known.inputs[key] = end
+            raise
+        return program, runs
+
+    def _built(self, sizes: Sizes, watched: Collection[Part]) -> tuple[Program, Seen]:
+        """The program that is built with ``sizes``, and the lines that building it runs."""
+        run: Seen = set()
+        failed = FailedBuilds() if sizes else self._known.failed
+        with recording_lines(watched, run):
+            build = partial(build_program, self._file, self._request.target)
+            return failed.unless_known(build, on_meta=False), run
+
+    def _search(self, program: Program, watched: Collection[Part]) -> InputSearch:
+        fixed = partial(fixed_values, self._file, self._request.edited_target)
+        target, any_values = self._request.target, self._request.capture != "fx"
+        host = replace(
+            target, recipe=replace(target.recipe, is_host=False, concrete_args=None), symbol=None, fallbacks=()
+        )
+        search = InputSearch(fixed, program.built.recipe.inputs, watched, any_values=any_values)
+        return replace(search, host=host) if target.recipe.is_host else search
