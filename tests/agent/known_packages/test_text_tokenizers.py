@@ -13,7 +13,9 @@ from fx_lsp.agent.missing.missing_uses import forget_uses, used_stand_in
 OURS = StandInModule("transformers")
 
 
-@pytest.mark.parametrize("make", [OURS.AutoTokenizer.from_pretrained, OURS.BertTokenizerFast], ids=["AutoTokenizer", "BertTokenizerFast"])
+@pytest.mark.parametrize(
+    "make", [OURS.AutoTokenizer.from_pretrained, OURS.BertTokenizerFast], ids=["AutoTokenizer", "BertTokenizerFast"]
+)
 def test_sizes_and_numbers_of_tokens(make: Any) -> None:
     forget_uses()
     tokenizer = make("small")
