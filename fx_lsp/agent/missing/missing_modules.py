@@ -13,6 +13,13 @@ from fxcore.failures import FailureKind, as_failure
 from fxcore.wrap import find_proxy
 
 
+class MissingCall(RuntimeError):
+    """Raised where a program that really runs calls something that is missing, since the result is unknown."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is missing")
+
+
 class MissingFunction:
     """The target of a node that stands for a call to a missing function with traced values."""
 
@@ -26,8 +33,8 @@ class MissingFunction:
         return self._missing
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Raises RuntimeError: the graph of a program that lacks a function can't be run."""
-        raise RuntimeError(f"{self._missing} is missing")
+        """Raises `MissingCall`: the graph of a program that lacks a function can't be run."""
+        raise MissingCall(self._missing)
 
 
 class RefusingFunction(MissingFunction):
@@ -84,9 +91,9 @@ class MissingModule(torch.nn.Module):
         return self._used(".register_module")(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Raises RuntimeError, since the result is unknown. This is not run in a trace, where the module is a leaf."""
+        """Raises `MissingCall`. This is not run in a trace, where the module is a leaf."""
         self._used("()")
-        raise RuntimeError(f"{self._missing} is missing")
+        raise MissingCall(self._missing)
 
 
 class RefusingModule(MissingModule):

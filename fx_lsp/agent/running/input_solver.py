@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 
 from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.inventing.failed_checks import names_in_check, numbers_of_check, shapes_of_check
+from fx_lsp.agent.missing.missing_modules import MissingCall
 from fx_lsp.agent.running.failing_inputs import failing_inputs
 from fx_lsp.agent.running.input_changes import (
     ErrorText,
@@ -74,6 +75,9 @@ MOST_LIST_LENGTHS = 3
 
 MOST_RUNS_AHEAD = 24
 """How many more changes are tried after one with which the program fails in a new way, but gets no further."""
+
+MOST_MISSING = 8
+"""How many runs may end at a call of something that is missing: with other inputs, the program gets no further."""
 
 STEPS_IF_FAILING = 3
 """How many changes of an input that the failing line is about are tried for each change of another input."""
@@ -140,6 +144,7 @@ class _InputSolver:
         self._flags = flags
         self._left_out = frozenset(left_out)
         self._left = most_runs
+        self._left_missing = MOST_MISSING
         self._may_run = may_run
         self._widths = _widths(root)
         self._described = _described_tensors(root)
@@ -238,6 +243,9 @@ class _InputSolver:
                 with context:
                     self._root(**kwargs)
             except Exception as error:
+                if isinstance(error, MissingCall):
+                    self._left_missing -= 1
+                    self._left = self._left if self._left_missing else 0
                 if (more := self._with_missing(error, wanted, given)) is not None:
                     return self._run(more)
                 calls, text = counter.count, f"{type(error).__name__}: {error}"

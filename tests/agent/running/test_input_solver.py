@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import torch
 
+from fx_lsp.agent.missing.missing_modules import MissingModule
 from fx_lsp.agent.running.input_changes import ErrorText
 from fx_lsp.agent.running.input_search import solutions
-from fx_lsp.agent.running.input_solver import _one_by_one, solve_inputs
+from fx_lsp.agent.running.input_solver import MOST_MISSING, _one_by_one, solve_inputs
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.running.wanted_inputs import TensorLike, Wanted
 from fxcore.accelerators import OnCpu
@@ -711,6 +712,20 @@ def test_the_search_gives_up_on_a_program_that_accepts_nothing() -> None:
             raise ValueError(x.shape)
 
     assert list(solutions(Refusing(), {})) == []
+
+
+def test_where_the_program_calls_what_is_missing_there_are_few_runs() -> None:
+    runs: list[torch.Tensor] = []
+    missing = MissingModule("flash_attn.Attention", lambda what: None)
+
+    class Net(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            runs.append(x)
+            result: torch.Tensor = missing(x + y)
+            return result
+
+    assert list(solve_inputs(Net(), ("x", "y"), {}, [])) == []
+    assert 0 < len(runs) < 3 * MOST_MISSING
 
 
 def test_where_a_fixed_value_is_rejected_there_are_few_runs() -> None:
