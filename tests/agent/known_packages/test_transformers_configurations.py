@@ -28,7 +28,17 @@ def own(package: Any) -> Any:
     return NetConfig
 
 
-@pytest.mark.parametrize("given", [{}, {"num_labels": 3}, {"depth": 2, "return_dict": False, "pad_token_id": 1}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"num_labels": 3},
+        {"depth": 2, "return_dict": False, "pad_token_id": 1},
+        {"id2label": {"0": "cat"}, "label2id": {"cat": 0}},
+        {"id2label": None},
+        {"name_or_path": "small"},
+    ],
+)
 def test_a_configuration_has_what_it_is_given_and_what_all_have(given: dict[str, Any]) -> None:
     transformers = pytest.importorskip("transformers")
     ours, theirs = own(OURS)(**given), own(transformers)(**given)
@@ -58,12 +68,33 @@ def test_a_configuration_has_what_it_is_given_and_what_all_have(given: dict[str,
     assert isinstance(ours.to_json_string(), StandIn)
 
 
+@pytest.mark.parametrize("ours", [True, False])
+def test_attributes_have_other_names(ours: bool) -> None:
+    package = OURS if ours else pytest.importorskip("transformers")
+
+    class NetConfig(package.PretrainedConfig):  # type: ignore[name-defined, misc]
+        attribute_map = {"hidden_size": "width"}
+
+        def __init__(self, width: int = 8, **kwargs: Any) -> None:
+            self.width = width
+            self.num_labels = 5  # as in transformers, what is given decides
+            super().__init__(**kwargs)
+
+    config = NetConfig(hidden_size=6)
+    assert (config.hidden_size, config.width, config.num_labels) == (6, 6, 2)
+    config.hidden_size = 7
+    assert config.width == 7
+
+
 def test_a_configuration_is_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     file.write_text(json.dumps({"hidden_size": 12, "width": 4}), encoding="utf-8")
     for found in (own(OURS).from_json_file(str(file)), own(OURS).from_pretrained(str(tmp_path))):
         assert (found.hidden_size, found.width, found.to_dict()["width"]) == (12, 4, 4)
+        contents, left = own(OURS).get_config_dict(str(tmp_path), revision="main")
+        assert (contents["width"], left) == (4, {"revision": "main"})
     assert isinstance(own(OURS).from_pretrained("small"), StandIn)
+    assert isinstance(own(OURS).from_dict(*own(OURS).get_config_dict("small")[:1]), StandIn)
     with pytest.raises(OSError, match="elsewhere"):
         own(OURS).from_json_file("elsewhere.json")
 
@@ -76,3 +107,10 @@ def test_of_the_package_s_own_configurations_only_what_is_given_is_known() -> No
     assert used_stand_in() is None
     assert isinstance(config.num_attention_heads, StandIn)
     assert used_stand_in() == "transformers.BertConfig().num_attention_heads"
+
+
+@pytest.mark.parametrize("name", ["GPT2Config", "BertConfig", "MptConfig", "MimiConfig", "DetrConfig"])
+def test_the_usual_values_are_those_that_the_package_s_own_configurations_have(name: str) -> None:
+    theirs = getattr(pytest.importorskip("transformers"), name)()
+    for asked in ("use_cache", "position_embedding_type"):
+        assert getattr(getattr(OURS, name)(), asked) == getattr(theirs, asked, getattr(OURS.Net2Config(), asked))
