@@ -24,7 +24,7 @@ from fx_lsp.agent.inventing.invented_values import InventedModule
 from fx_lsp.agent.inventing.written_settings import written_settings
 from fx_lsp.agent.messages import Recipe, Snippet, Span, Target
 from fx_lsp.agent.missing.device_redirection import Devices
-from fx_lsp.agent.missing.missing_modules import MissingModule
+from fx_lsp.agent.missing.missing_modules import MissingModule, RefusingModule
 from fx_lsp.agent.missing.missing_weights import lacks_file, without_weights
 from fx_lsp.agent.missing.named_files import configuration_files, with_named_files
 from fx_lsp.agent.missing.process_group import lacks_process_group, make_process_group
@@ -86,6 +86,9 @@ def directed(built: Built, recipe: Recipe, file: str, namespace: dict[str, Any])
     concrete_args, tracer, leaves = (
         _value(said, file, namespace) for said in (recipe.concrete_args, recipe.tracer, recipe.leaves)
     )
+    for part in built.root.modules() if isinstance(built.root, torch.nn.Module) else ():
+        if isinstance(part, RefusingModule):
+            part.refuses = not (tracer or leaves)  # otherwise it may be among the leaves
     tracer = tracer_for(tracer, (*(leaves or ()), InventedModule, MissingModule))
     return replace(built, concrete_args=concrete_args, tracer=tracer)
 

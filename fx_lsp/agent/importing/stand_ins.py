@@ -440,7 +440,9 @@ def missing_parts(root: object) -> tuple[list[str], list[str]]:
     modules: dict[str, None] = {}
     bases: dict[str, None] = {}
     for part in parts:
-        if isinstance(part, MissingModule) and not isinstance(part, RefusingModule):  # which the trace did not call
+        if isinstance(part, RefusingModule) and part.refuses:
+            continue  # the trace did not call it
+        if isinstance(part, MissingModule):
             modules[repr(part)] = None
         elif isinstance(part, StandInBase):
             bases[part._name] = None

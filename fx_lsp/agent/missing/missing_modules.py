@@ -103,10 +103,12 @@ class RefusingModule(MissingModule):
         """``name`` and ``used`` are as for `MissingModule`; ``error`` is what a call of the module raises."""
         super().__init__(name, used)
         self._error = error
+        self.refuses = True
+        """Whether it does so: it doesn't if it may be a leaf of a tracer of the program's own."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse traced values. No tracer is asked whether this is a leaf, since it replaces ``Module.__call__``."""
-        if find_proxy((args, kwargs)) is None:
+        if not self.refuses or find_proxy((args, kwargs)) is None:
             return super().__call__(*args, **kwargs)
         return call_refusing(RefusingFunction(self._missing, self._error), args, kwargs)
 

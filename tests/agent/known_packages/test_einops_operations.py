@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 import torch
 
+from fx_lsp.agent.building.build import Built, directed
 from fx_lsp.agent.importing.stand_in_modules import StandInModule
 from fx_lsp.agent.importing.stand_ins import StandIn, missing_parts
+from fx_lsp.agent.messages import Recipe, Snippet
 from fx_lsp.agent.missing.missing_modules import MissingModule
 from fx_lsp.agent.missing.missing_uses import called_stand_ins, forget_uses, used_stand_in
 from fxcore import Tracer, symbolic_trace
@@ -146,6 +148,21 @@ def test_layers_refuse_traced_values(make: Callable[[Any], Any]) -> None:
 def test_a_layer_that_the_trace_does_not_call_is_no_condition() -> None:
     layer = StandInModule("einops.layers.torch").Rearrange("b c -> c b")
     assert missing_parts(torch.nn.Sequential(layer)) == ([], [])
+
+
+@pytest.mark.parametrize("expression", ["tracer", "leaves"])
+def test_a_layer_may_be_a_leaf_of_the_program_s_own_tracer(expression: str) -> None:
+    model = torch.nn.Sequential(StandInModule("einops.layers.torch").Rearrange("b c -> c b"))
+    namespace = {"tracer": Tracer(), "leaves": (torch.nn.ReLU,)}
+    for own, nodes in ((Snippet(expression, 1), ["placeholder", "call_module", "output"]), (None, None)):
+        recipe = Recipe(Snippet("model", 1), **{expression: own})  # type: ignore[arg-type]
+        built = directed(Built(model, None, None, recipe, "model"), recipe, __file__, namespace)
+        if nodes is None:
+            with pytest.raises(TraceFailure):
+                built.tracer.trace(built.root)
+        else:
+            assert [node.op for node in built.tracer.trace(built.root).nodes] == nodes
+            assert missing_parts(model) == (["einops.layers.torch.Rearrange"], [])
 
 
 def test_a_layer_that_can_be_traced_is_a_leaf() -> None:
