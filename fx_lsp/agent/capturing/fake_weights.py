@@ -44,7 +44,7 @@ class _FakeWeights:
         undo = ExitStack()
         for module in root.modules():
             for held in (module._parameters, module._buffers):
-                undo.callback(held.update, dict(held))
+                undo.callback(partial(dict.update, held, dict(held)))
                 held.update({name: self._fake(tensor) for name, tensor in held.items() if tensor is not None})
             for name, value in vars(module).items():
                 if not name.startswith("_") and any(tensor.is_meta for tensor in tensors_of(_plain(value))):
