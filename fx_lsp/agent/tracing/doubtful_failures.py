@@ -9,6 +9,7 @@ import itertools
 import linecache
 import re
 import traceback
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
@@ -99,9 +100,15 @@ def looks_up_in_invented(graph: Graph, tensors: Mapping[Any, str], root: object)
     """
     buffers = {name for name, _ in root.named_buffers()} if isinstance(root, torch.nn.Module) else set()
     guesses = {name for tensor, name in tensors.items() if may_be_no_tensor(tensor)} - buffers
-    read = [node for node in graph.nodes if node.op == "get_attr" and node.target in guesses]
-    used = [user for node in read for user in node.users]
-    return bool(used) and all(user.op == "call_method" and user.target == "__getitem__" for user in used)
+    users: dict[Any, list[Node]] = defaultdict(list)
+    for node in graph.nodes:
+        if node.op == "get_attr" and node.target in guesses:
+            users[node.target] += node.users
+    return any(used and all(map(_is_lookup, used)) for used in users.values())
+
+
+def _is_lookup(node: Node) -> bool:
+    return bool(node.op == "call_method" and node.target == "__getitem__")
 
 
 def condition_of(root: object) -> str:

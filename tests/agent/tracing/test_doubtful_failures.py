@@ -132,6 +132,14 @@ def test_lookups_in_what_need_be_no_tensor() -> None:
         def forward(self, x: Any) -> Any:
             return self.table[x.argmax()] + torch.add(x, self.table)
 
+    class Two(Method):
+        def __init__(self, table: torch.Tensor) -> None:
+            super().__init__(table)
+            self.other: Any = invented_tensor((4, 4), certain=False)
+
+        def forward(self, x: Any) -> Any:
+            return super().forward(x) + self.other[x.argmax()]
+
     def looks_up(cls: Any, *, certain: bool) -> bool:
         tracer, model = fxcore.Tracer(), cls(invented_tensor((4, 4), certain=certain))
         return looks_up_in_invented(tracer.trace(model), tracer.tensor_attrs, model)
@@ -140,3 +148,5 @@ def test_lookups_in_what_need_be_no_tensor() -> None:
     assert not looks_up(Plain, certain=True)
     assert not looks_up(Buffer, certain=False)
     assert not looks_up(Method, certain=False)
+    assert looks_up(Two, certain=True)
+    assert looks_up(Two, certain=False)
