@@ -13,6 +13,9 @@ from fx_lsp.agent.importing.stand_ins import StandIn
 _TOKENS = 32_000
 """How many tokens a tokenizer knows."""
 
+_SPECIAL = ("pad", "unk", "cls", "sep", "mask", "bos", "eos")
+"""The tokens that tokenizers have names for. Each has a number of its own; those that a program adds have others."""
+
 _COUNTS = frozenset({"vocab_size", "model_max_length"})
 _ADDS = frozenset({"add_tokens", "add_special_tokens"})
 
@@ -36,12 +39,15 @@ class Tokenizer(StandIn):
     def __getattr__(self, name: str) -> Any:
         if name in _COUNTS:
             return _TOKENS
+        special = name.removesuffix("_id").removesuffix("_token")
         if name.endswith("_token_id"):
-            return 0
-        if name.endswith(("special_ids", "special_tokens_ids")):
-            return [0, 1]
+            return _SPECIAL.index(special) if special in _SPECIAL else len(_SPECIAL)
+        if name.endswith("additional_special_tokens_ids"):
+            return [len(_SPECIAL), len(_SPECIAL) + 1]
+        if name.endswith("special_ids"):
+            return [*range(len(_SPECIAL))]
         if name.endswith("_token"):
-            return "token"
+            return f"[{special.upper()}]"
         if name in _ADDS:
             return lambda *args, **kwargs: 1
         return super().__getattr__(name)

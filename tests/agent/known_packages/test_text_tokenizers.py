@@ -25,6 +25,8 @@ def test_sizes_and_numbers_of_tokens(make: Any) -> None:
     numbers = (len(tokenizer), tokenizer.vocab_size, tokenizer.pad_token_id, tokenizer.enc_token_id)
     assert all(isinstance(number, int) for number in numbers)
     assert isinstance(tokenizer.eos_token, str)
+    assert tokenizer.eos_token != tokenizer.pad_token
+    assert len({tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.enc_token_id}) == 3
     assert used_stand_in() is None
 
 
