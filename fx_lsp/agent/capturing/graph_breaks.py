@@ -22,6 +22,7 @@ from fx_lsp.agent.capturing.torch_internals import (
     keeping_lines,
     knowing_values,
     known_answer,
+    origins_of,
     placing_conditions,
     resuming_in_loops,
     running_frames,
@@ -133,13 +134,19 @@ class _Breaks:
         if is_in_operator() and place not in self._refused:
             self._in_operator = place
             raise error
-        self._add(Failure("graph-break", describe(error).partition("\n")[0], steps), frames)
+        if not self._descends_from_another(error, place):
+            self._add(Failure("graph-break", describe(error).partition("\n")[0], steps), frames)
         if self._counts[place] > MOST_TURNS:
             raise error
         known = known_answer(error)
         if known is not None:
             return bool(known) if kind is bool else kind(known)
         return False if kind is bool else 1
+
+    def _descends_from_another(self, error: BaseException, place: Span) -> bool:
+        """Whether a question is only about numbers that other breaks read: whoever mends these has no such numbers."""
+        origins = [steps_of(frames) for frames in origins_of(error)]
+        return bool(origins) and all(steps and steps[-1].span in self._found.keys() - {place} for steps in origins)
 
     def decide(self, error: BaseException) -> None:
         """Add the break at a branch whose answer is known. Raises ``error`` if there are too many."""

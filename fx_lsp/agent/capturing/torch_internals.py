@@ -13,6 +13,7 @@ import re
 import sys
 import traceback
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from traceback import FrameSummary
 from types import FrameType
@@ -496,22 +497,55 @@ def watching_specializations(seen: Callable[[], None]) -> Iterator[None]:
 def answering(answer: Callable[[GuardOnDataDependentSymNode, type], bool | int | float]) -> Iterator[None]:
     """Within the block, ``answer`` decides what depends on data, where torch would raise an error.
 
-    Its arguments are that error, which it may raise, and the type of the answer: bool, int or float.
+    Its arguments are that error, which it may raise, and the type of the answer: bool, int or float. `origins_of` the
+    error are known.
     """
     original = ShapeEnv.evaluate_expr
+    origins: weakref.WeakKeyDictionary[ShapeEnv, dict[Any, list[FrameSummary]]] = weakref.WeakKeyDictionary()
 
     def evaluate(self: ShapeEnv, orig_expr: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return original(self, orig_expr, *args, **kwargs)
         except GuardOnDataDependentSymNode as error:
+            known = origins.get(self, {})
+            vars(error)[_ORIGINS] = [known.get(symbol, []) for symbol in orig_expr.free_symbols]
             is_bool = not isinstance(orig_expr, _sympy.Expr)  # a symbol is a `Boolean`, too
             return _sympy.sympify(answer(error, bool if is_bool else int if orig_expr.is_integer else float))
 
+    def noting(create: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(create)
+        def created(self: ShapeEnv, *args: Any, **kwargs: Any) -> Any:
+            number = create(self, *args, **kwargs)
+            origins.setdefault(self, {}).update(dict.fromkeys(number.node.expr.free_symbols, running_frames()))
+            return number
+
+        return created
+
+    creating = {name: getattr(ShapeEnv, name) for name in _CREATING_NUMBERS}
     ShapeEnv.evaluate_expr = evaluate  # type: ignore[method-assign]
+    for name, create in creating.items():
+        setattr(ShapeEnv, name, noting(create))
     try:
         yield
     finally:
         ShapeEnv.evaluate_expr = original  # type: ignore[method-assign]
+        for name, create in creating.items():
+            setattr(ShapeEnv, name, create)
+
+
+_CREATING_NUMBERS = ("create_unbacked_symint", "create_unbacked_symfloat", "create_unbacked_symbool")
+"""What torch calls for each number that depends on data."""
+
+_ORIGINS = "_origins"
+
+
+def origins_of(error: BaseException) -> list[list[FrameSummary]]:
+    """For each number that a question of torch's is about, the user's frames where it was read from data.
+
+    The outermost frame comes first; there are none for a number whose origin isn't known.
+    """
+    origins: list[list[FrameSummary]] = vars(error).get(_ORIGINS, [])
+    return origins
 
 
 def _is_due_to_a_break(error: BaseException) -> bool:

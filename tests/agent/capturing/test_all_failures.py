@@ -232,6 +232,12 @@ async def test_a_model_that_the_file_builds_has_its_own_weights_in_each_run(clie
     assert places(answer.only) == [(BREAK, "x.sum() > 0"), (BREAK, "x.mean() > 3")]
 
 
+async def test_what_a_break_reads_is_not_another_break_where_it_is_used(client: Client) -> None:
+    counts = "counts = torch.bincount(x.int().flatten(), minlength=3).tolist()"
+    report = await captured(client, f"{counts}\nif max(counts) > 9:\n    x = -x\nreturn x", "compile")
+    assert places(report) == [(BREAK, counts.removeprefix("counts = "))]
+
+
 async def test_a_comprehension_that_is_compiled_by_itself_breaks_no_graph(client: Client) -> None:
     items = "{(1, 1): 0}.get(pair, 3) for pair in zip(row, row[1:] + [0])"
     body = f"found = []\nfor row in x.int().tolist():\n    found.append([{items}])\nreturn x + torch.tensor(found)"
