@@ -173,9 +173,9 @@ class MetaWeights:
     """The weights and buffers of a program without their values."""
 
     def __init__(self, root: Callable[..., Any]) -> None:
-        modules = modules_of(root)
+        self._modules = list(modules_of(root))
         self._stores: list[dict[str, Any]] = [
-            vars(one)[kind] for one in modules for kind in ("_parameters", "_buffers")
+            vars(one)[kind] for one in self._modules for kind in ("_parameters", "_buffers")
         ]
         self._on_meta = [
             {name: None if weight is None else to_meta(weight) for name, weight in store.items()}
@@ -184,14 +184,19 @@ class MetaWeights:
 
     @contextlib.contextmanager
     def used(self) -> Iterator[None]:
-        """Within the block, the program has these weights, and new tensors have no values either."""
-        before = [dict(store) for store in self._stores]
+        """Within the block, the program has these weights, and new tensors have no values either.
+
+        Afterwards, its modules have the attributes that they had before, so that they keep none of these tensors.
+        """
+        attributes = [vars(one) for one in self._modules]
+        held = [value for own in attributes for value in own.values() if type(value) in (dict, list, set)]
+        before = [(one, one.copy()) for one in (*attributes, *held)]
         try:
             for store, weights in zip(self._stores, self._on_meta, strict=True):
                 store.update(weights)
             with torch.device("meta"):
                 yield
         finally:
-            for store, weights in zip(self._stores, before, strict=True):
-                store.clear()
-                store.update(weights)
+            for one, contents in before:
+                one.clear()
+                one.extend(contents) if isinstance(one, list) else one.update(contents)

@@ -55,6 +55,29 @@ def test_a_small_model_is_run_as_it_is() -> None:
     assert next(solutions_on_meta(Pixels(8), {}, lambda share=1.0: True, []), None) is None
 
 
+def test_what_a_model_keeps_of_a_run_is_forgotten() -> None:
+    class Keeping(torch.nn.Linear):
+        scale: torch.Tensor | None = None
+
+        def __init__(self) -> None:
+            super().__init__(4, 4)
+            self.masks: dict[int, torch.Tensor] = {}
+            self.inputs: list[torch.Tensor] = []
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.inputs.append(x)
+            if self.scale is None:
+                self.scale = torch.ones(4)
+            mask = self.masks.setdefault(len(x), torch.ones(len(x), 1))
+            return super().forward(x) * self.scale * mask
+
+    model = Keeping()
+    with MetaWeights(model).used():
+        assert model(to_meta(torch.ones(2, 4))).is_meta
+    assert (model.scale, model.masks, model.inputs) == (None, {}, [])
+    assert model(torch.ones(2, 4)).isfinite().all()
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_the_weights_are_as_before_afterwards(fails: bool) -> None:
     model = Pixels(8)
