@@ -366,7 +366,7 @@ def placing_conditions() -> Iterator[None]:
 def knowing_values() -> Iterator[None]:
     """Within the block, ``torch.compile`` computes the values in tensors, too, where `answering` asks for an answer.
 
-    The error that `answering` tells then has an answer: see `known_answer`.
+    The error that `answering` passes on then has an answer: see `known_answer`.
     """
     name = "_log_real_tensor_propagation"
     original = getattr(ShapeEnv, name, None)
@@ -408,7 +408,7 @@ _ANSWER = "_known_answer"
 def deciding_branches(seen: Callable[[BaseException], None]) -> Iterator[None]:
     """Within the block, ``torch.compile`` takes the branch that a tensor chooses, rather than to break the graph.
 
-    ``seen`` is called with the error that a graph break would tell. It may raise it; then the graph does break. The
+    ``seen`` is called with the error that a graph break would report. It may raise it; then the graph does break. The
     values in the tensor must be known: see `knowing_values`.
     """
     original = InstructionTranslatorBase.__init__

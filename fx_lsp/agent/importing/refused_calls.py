@@ -1,4 +1,4 @@
-"""Tells what is missing and accepts no traced values, whatever it is called with: a call of it ends any trace."""
+"""Recognizes what is missing and accepts no traced values, whatever it is called with: a call of it ends any trace."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Tokenizers: how many tokens they know and which numbers these have is invented, as sizes of a model may be.
 
-That they refuse traced values is told by `refused_calls.py`.
+`refused_calls.py` has them refuse traced values.
 """
 
 from __future__ import annotations
