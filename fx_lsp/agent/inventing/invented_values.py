@@ -449,7 +449,7 @@ def likely_module_class(name: str) -> type[torch.nn.Module]:
 
 
 def module_classes(name: str) -> tuple[type[torch.nn.Module], ...]:
-    """The module classes that a parameter of this name may take, the likeliest first; none if the name suggests none."""
+    """The module classes that a parameter of this name may take, the likeliest first, if it suggests any."""
     return next((classes for part, classes in _BY_NAME if part in name.lower()), ())
 
 
