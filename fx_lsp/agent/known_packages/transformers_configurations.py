@@ -142,6 +142,13 @@ class PretrainedConfig:
         return {**copy.deepcopy(vars(self)), "model_type": self.model_type}
 
 
+for _method in (
+    *("get_text_config", "push_to_hub", "register_for_auto_class", "save_pretrained"),
+    *("to_diff_dict", "to_json_file", "to_json_string", "update_from_string"),
+):  # also those that are called on a class, or by `super()`, which does not ask `__getattr__`
+    setattr(PretrainedConfig, _method, StandIn(f"transformers.PretrainedConfig().{_method}"))
+
+
 class PackagesConfiguration(PretrainedConfig):
     """A configuration of one of the package's own models: what attributes it has besides those given is not known.
 

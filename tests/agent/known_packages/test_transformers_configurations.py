@@ -66,6 +66,9 @@ def test_a_configuration_has_what_it_is_given_and_what_all_have(given: dict[str,
     with pytest.raises(AttributeError):
         ours.nothing  # noqa: B018
     assert isinstance(ours.to_json_string(), StandIn)
+    assert isinstance(ours.new_method(), StandIn)
+    assert isinstance(type(ours).register_for_auto_class(), StandIn)
+    assert isinstance(super(type(ours), ours).save_pretrained("folder"), StandIn)
 
 
 @pytest.mark.parametrize("ours", [True, False])
