@@ -18,7 +18,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from fx_lsp.agent.capturing.export_capture import export_failure, exported, kind_of
-from fx_lsp.agent.capturing.torch_internals import answering, needs_data, real_tensors
+from fx_lsp.agent.capturing.torch_internals import answering, needs_data, real_tensors, without_lost_numbers
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input
@@ -124,7 +124,7 @@ class _Run(TorchFunctionMode):
     def export(self, root: Callable[..., Any], given: Input) -> bool:
         """Run the export; returns whether it followed the program to its end."""
         try:
-            with answering(self.answer), self:
+            with answering(self.answer), without_lost_numbers(self._note_lost_number), self:
                 exported(root, given, None)
         except _GaveUp:
             return False
@@ -144,6 +144,9 @@ class _Run(TorchFunctionMode):
         if not self._assuming:
             self._note(error, said(value))
         return value
+
+    def _note_lost_number(self, error: Exception) -> None:
+        self._note(error, "torch need not know the number")
 
     def end(self, last: Failure) -> None:
         """Add the failure that ended the run, unless an assumption may have caused it."""

@@ -29,6 +29,7 @@ from fx_lsp.agent.capturing.torch_internals import (
     text_and_frames,
     watching_graph_breaks,
     with_fewer_breaks,
+    without_lost_numbers,
 )
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.agent.processes.limits import is_out_of_memory
@@ -59,7 +60,7 @@ def graph_breaks(
     with as_in_one_graph(), breaking_at_operators(), keeping_lines(), placing_conditions():
         with resuming_in_loops():
             ended = found.run(build, given)
-            with answering(found.assume):
+            with answering(found.assume), without_lost_numbers():
                 ended = ended or found.run(build, given)
                 with with_fewer_breaks():
                     with knowing_values(), deciding_branches(found.decide):

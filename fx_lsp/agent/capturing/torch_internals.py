@@ -539,6 +539,29 @@ _CREATING_NUMBERS = ("create_unbacked_symint", "create_unbacked_symfloat", "crea
 _ORIGINS = "_origins"
 
 
+@contextlib.contextmanager
+def without_lost_numbers(seen: Callable[[Exception], None] = lambda error: None) -> Iterator[None]:
+    """Within the block, torch goes on where an operator reads a number from data that its result does not show.
+
+    ``seen`` is called with the error that torch would raise.
+    """
+    original = symbolic_shapes.compute_unbacked_bindings
+
+    @functools.wraps(original)
+    def bindings(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(*args, **kwargs)
+        except symbolic_shapes.PendingUnbackedSymbolNotFound as error:
+            seen(error)
+            return None
+
+    symbolic_shapes.compute_unbacked_bindings = bindings
+    try:
+        yield
+    finally:
+        symbolic_shapes.compute_unbacked_bindings = original
+
+
 def origins_of(error: BaseException) -> list[list[FrameSummary]]:
     """For each number that a question of torch's is about, the user's frames where it was read from data.
 

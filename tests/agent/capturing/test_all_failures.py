@@ -238,6 +238,38 @@ async def test_what_a_break_reads_is_not_another_break_where_it_is_used(client: 
     assert places(report) == [(BREAK, counts.removeprefix("counts = "))]
 
 
+async def test_a_write_at_a_place_that_depends_on_data_ends_no_export(client: Client) -> None:
+    body = """\
+at = x.sum().long().item()
+if at > 6:
+    at = 6
+table = torch.zeros(1, 9, 4)
+table[:, at : at + x.size(0)] = self.linear(x)
+if x.any():
+    x = -x
+return table"""
+    report = await captured(client, body, "export")
+    assert places(report) == [
+        (GUARD, "at > 6"),
+        ("export-error", "table[:, at : at + x.size(0)]"),
+        (GUARD, "x.any()"),
+    ]
+
+
+async def test_an_index_that_is_a_tensor_ends_no_run(client: Client) -> None:
+    body = """\
+order = x[:, 0].argsort()
+while order.numel() > 0:
+    best = order[0]
+    if order.numel() == 1:
+        break
+    order = order[1:][(x[best] + x[order[1:]])[:, 0] < 9]
+return x"""
+    report = await captured(client, body, "compile")
+    expected = ["order.numel() > 0", "order.numel() == 1", "x[best]"]
+    assert sorted(places(report)) == sorted((BREAK, text) for text in expected)
+
+
 async def test_a_comprehension_that_is_compiled_by_itself_breaks_no_graph(client: Client) -> None:
     items = "{(1, 1): 0}.get(pair, 3) for pair in zip(row, row[1:] + [0])"
     body = f"found = []\nfor row in x.int().tolist():\n    found.append([{items}])\nreturn x + torch.tensor(found)"
