@@ -49,6 +49,14 @@ _DEFAULTS: dict[str, Any] = {
 }
 """What every configuration has unless it is given something else."""
 
+_VARYING = frozenset(
+    {
+        *(name for name in _DEFAULTS if name.endswith("_token_id")),
+        *("begin_suppress_tokens", "is_encoder_decoder", "max_length", "suppress_tokens", "tie_word_embeddings"),
+    }
+)
+"""Of these, what the package's own configurations set to various values."""
+
 _LABELS = 2
 """How many labels a configuration has unless it is given some."""
 
@@ -60,15 +68,17 @@ class PretrainedConfig:
     id2label: dict[int, str]
     attribute_map: ClassVar[dict[str, str]] = {}
     """Other names of attributes, each with the usual one."""
+    _defaults: ClassVar[dict[str, Any]] = _DEFAULTS
+    """What it has unless its class, its constructor or its caller has set something else."""
 
     def __init__(self, *, num_labels: int | None = None, id2label: dict[Any, str] | None = None, **kwargs: Any) -> None:
         """``num_labels`` is short for labels without names."""
         self.num_labels = _LABELS if num_labels is None else num_labels
         if id2label is not None:
             self.id2label = {int(number): label for number, label in id2label.items()}
-        own = vars(self)
-        for name, value in copy.deepcopy(_DEFAULTS).items():
-            own.setdefault(name, kwargs.get(name, value))
+        for name, value in copy.deepcopy(self._defaults).items():
+            if name not in vars(self) and not hasattr(type(self), name):
+                vars(self)[name] = value
         for name, value in kwargs.items():
             setattr(self, name, value)
 
@@ -155,6 +165,7 @@ class PackagesConfiguration(PretrainedConfig):
     Those below have these values in nearly all configurations that have them; see `_EXCEPTIONS`.
     """
 
+    _defaults: ClassVar[dict[str, Any]] = {name: value for name, value in _DEFAULTS.items() if name not in _VARYING}
     position_embedding_type = "absolute"
     use_cache = True
     gradient_checkpointing = False
@@ -168,6 +179,7 @@ class PackagesConfiguration(PretrainedConfig):
 
 
 _EXCEPTIONS: dict[str, dict[str, Any]] = {
+    "BlipTextConfig": {"is_decoder": True},
     "ConditionalDetrConfig": {"position_embedding_type": "sine"},
     "DeformableDetrConfig": {"position_embedding_type": "sine"},
     "DetrConfig": {"position_embedding_type": "sine"},
@@ -175,7 +187,7 @@ _EXCEPTIONS: dict[str, dict[str, Any]] = {
     "GroundingDinoConfig": {"position_embedding_type": "sine"},
     "MimiConfig": {"use_cache": False},
     "MptConfig": {"use_cache": False},
-    "Pix2StructTextConfig": {"use_cache": False},
+    "Pix2StructTextConfig": {"is_decoder": True, "use_cache": False},
     "TableTransformerConfig": {"position_embedding_type": "sine"},
 }
 """By the name of the class: what it has instead of the usual values."""

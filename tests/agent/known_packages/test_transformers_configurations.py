@@ -110,10 +110,21 @@ def test_of_the_package_s_own_configurations_only_what_is_given_is_known() -> No
     assert used_stand_in() is None
     assert isinstance(config.num_attention_heads, StandIn)
     assert used_stand_in() == "transformers.BertConfig().num_attention_heads"
+    assert isinstance(config.pad_token_id, StandIn)
+    assert OURS.BertConfig(pad_token_id=1).pad_token_id == 1
+    assert own(OURS)().pad_token_id is None
 
 
-@pytest.mark.parametrize("name", ["GPT2Config", "BertConfig", "MptConfig", "MimiConfig", "DetrConfig"])
+def test_a_class_has_defaults_of_its_own() -> None:
+    class NetConfig(OURS.PretrainedConfig):  # type: ignore[name-defined, misc]
+        tie_word_embeddings: bool = False
+
+    assert not NetConfig().tie_word_embeddings
+    assert NetConfig(tie_word_embeddings=True).tie_word_embeddings
+
+
+@pytest.mark.parametrize("name", ["GPT2Config", "BertConfig", "MptConfig", "DetrConfig", "BlipTextConfig"])
 def test_the_usual_values_are_those_that_the_package_s_own_configurations_have(name: str) -> None:
     theirs = getattr(pytest.importorskip("transformers"), name)()
-    for asked in ("use_cache", "position_embedding_type"):
+    for asked in ("use_cache", "position_embedding_type", "is_decoder", "return_dict"):
         assert getattr(getattr(OURS, name)(), asked) == getattr(theirs, asked, getattr(OURS.Net2Config(), asked))
