@@ -62,7 +62,7 @@ def graph_breaks(
             ended = found.run(build, given)
             with answering(found.assume), without_lost_numbers():
                 ended = ended or found.run(build, given)
-                with with_fewer_breaks():
+                with with_fewer_breaks(found.note):
                     with knowing_values(), deciding_branches(found.decide):
                         followed = found.run(build, given, only_questions=True)
                     if not followed:
@@ -151,16 +151,17 @@ class _Breaks:
 
     def decide(self, error: BaseException) -> None:
         """Add the break at a branch whose answer is known. Raises ``error`` if there are too many."""
-        self._add_break(error)
+        self.note(error)
         frames = steps_of(text_and_frames(error)[1])
         if not frames or self._counts[frames[-1].span] > MOST_TURNS:
             raise error
 
     def _seen(self, error: BaseException) -> None:
         if not self._only_questions:
-            self._add_break(error)
+            self.note(error)
 
-    def _add_break(self, error: BaseException) -> None:
+    def note(self, error: BaseException) -> None:
+        """Add the break that ``error`` describes."""
         failure = failure_of(error)
         if failure.chain:  # otherwise a function of Python's own broke, compiled by itself
             self._add(failure, text_and_frames(error)[1])

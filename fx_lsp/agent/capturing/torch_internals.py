@@ -26,7 +26,7 @@ from torch._dynamo import bytecode_transformation, config
 from torch._dynamo import utils as _dynamo_utils
 from torch._dynamo.exc import RecompileError, Unsupported, UserError
 from torch._dynamo.symbolic_convert import InstructionTranslatorBase
-from torch._dynamo.variables import ConstantVariable, TensorVariable
+from torch._dynamo.variables import BuiltinVariable, ConstantVariable, TensorVariable, misc
 from torch._guards import TracingContext
 from torch._library.utils import is_builtin
 from torch._subclasses import fake_utils, meta_utils
@@ -211,17 +211,34 @@ def _of_whole_function(text: str) -> str:
     return re.sub(r"\btorch_dynamo_resume_in_(\w+?)_at_\d+", r"\1", text)
 
 
-def with_fewer_breaks() -> contextlib.AbstractContextManager[None]:
+@contextlib.contextmanager
+def with_fewer_breaks(seen: Callable[[BaseException], None]) -> Iterator[None]:
     """Within the block, ``torch.compile`` leaves out calls that print or log, and puts LSTMs and the like into a graph.
 
-    Each of them would break the graph, and torch might then leave the rest of the function uncompiled.
+    Each of them would break the graph, and torch might then leave the rest of the function uncompiled. ``seen`` is
+    called with the error of each graph break at a ``print``.
     """
     methods = (getattr(logging.Logger, name) for name in ("debug", "info", "warning", "error", "log"))
     setting = "ignore_logging_functions" if hasattr(config, "ignore_logging_functions") else "ignore_logger_methods"
-    patched: contextlib.AbstractContextManager[None] = config.patch(
-        {setting: {print, warnings.warn, *methods}, "allow_rnn": True}
-    )
-    return patched
+    left_out: Any = getattr(misc, "IgnoredFunctionVariable", None)  # an older torch has none
+    original = left_out and left_out.call_function
+
+    def call(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
+        if self.value is print:
+            try:
+                BuiltinVariable(print).call_function(tx, args, kwargs)
+            except Unsupported as error:
+                seen(error)
+        return original(self, tx, args, kwargs)
+
+    if left_out:
+        left_out.call_function = call
+    try:
+        with config.patch({setting: {print, warnings.warn, *methods}, "allow_rnn": True}):
+            yield
+    finally:
+        if left_out:
+            left_out.call_function = original
 
 
 def as_in_one_graph() -> contextlib.AbstractContextManager[None]:

@@ -270,6 +270,25 @@ return x"""
     assert sorted(places(report)) == sorted((BREAK, text) for text in expected)
 
 
+async def test_a_print_behind_a_loop_that_breaks(client: Client) -> None:
+    body = """\
+rows = []
+for row, n in zip(self.linear(x), x.sum(-1).int().tolist()):
+    if n > 9:
+        continue
+    if not rows or rows[int(row.argmax()) * 0].sum() > 0:
+        rows.append(row)
+best = torch.stack(rows).sum().item()
+print(f"the best is {best}")
+return x"""
+    report = await captured(client, body, "compile")
+    assert [text for _, text in places(report)] == [
+        "n > 9",
+        "rows[int(row.argmax()) * 0].sum() > 0",
+        'print(f"the best is {best}")',
+    ]
+
+
 async def test_a_comprehension_that_is_compiled_by_itself_breaks_no_graph(client: Client) -> None:
     items = "{(1, 1): 0}.get(pair, 3) for pair in zip(row, row[1:] + [0])"
     body = f"found = []\nfor row in x.int().tolist():\n    found.append([{items}])\nreturn x + torch.tensor(found)"
