@@ -104,14 +104,15 @@ class CaptureRun(TargetRun):
         from fx_lsp.agent.capturing.torch_internals import silence
 
         assert self._given is not None
+        if self._capture == "compile":
+            root, given = self._fresh(self._given)
+            with silence(), self._compiling():
+                return dataclasses.replace(first, notices=recompilation(root, given))
+        of_two = with_batch_of_two(self._given)
+        if of_two is not self._given and (of_two is None or not self._accepts(of_two)):
+            return first  # its example has no batch, or is a single item that can't become one
         root, given = self._fresh(self._given)
         with silence():
-            if self._capture == "compile":
-                with self._compiling():
-                    return dataclasses.replace(first, notices=recompilation(root, given))
-            of_two = with_batch_of_two(self._given)
-            if of_two is not self._given and (of_two is None or not self._accepts(of_two)):
-                return first  # its example has no batch, or is a single item that can't become one
             limits = limits_of_batch(root, given)
         return first if limits is None else dataclasses.replace(first, notices=limits, dynamic_batch=not limits)
 
@@ -144,7 +145,10 @@ class CaptureRun(TargetRun):
                 graph_breaks(lambda: self._build(on_meta=False).root, self._given, found, self._compiling)
 
     def _build(self, on_meta: bool) -> Built:
-        """As for a trace. If it is a model that the file itself builds, it has its own weights again."""
+        """As for a trace, but what was built before must not be used any more: it has no fake weights from now on.
+
+        It may be the same model, if the file itself builds it.
+        """
         self._faked.close()
         return super()._build(on_meta)
 
