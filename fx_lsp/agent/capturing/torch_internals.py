@@ -387,7 +387,8 @@ def knowing_values() -> Iterator[None]:
     """
     name = "_log_real_tensor_propagation"
     original = getattr(ShapeEnv, name, None)
-    if original is None:  # an older torch
+    check, copy = getattr(fake_utils, _CHECK, None), getattr(meta_utils, _COPY, None)
+    if original is None or check is None or copy is None:  # another torch, which computes no values here
         yield
         return
 
@@ -401,16 +402,20 @@ def knowing_values() -> Iterator[None]:
     def copied(to: torch.Tensor, data: Any) -> None:
         copy(to, data.detach())  # it leaves out what is a parameter
 
-    check, copy = fake_utils._check_fake_real_tensors, meta_utils._safe_copy
     setattr(ShapeEnv, name, refuse)
-    fake_utils._check_fake_real_tensors = lambda *args, **kwargs: None  # it asks for offsets that aren't known yet
-    vars(meta_utils)["_safe_copy"] = copied
+    setattr(fake_utils, _CHECK, lambda *args, **kwargs: None)  # it asks for offsets that aren't known yet
+    setattr(meta_utils, _COPY, copied)
     try:
         with torch._functorch.config.patch(fake_tensor_propagate_real_tensors=True):
             yield
     finally:
         setattr(ShapeEnv, name, original)
-        fake_utils._check_fake_real_tensors, vars(meta_utils)["_safe_copy"] = check, copy
+        setattr(fake_utils, _CHECK, check)
+        setattr(meta_utils, _COPY, copy)
+
+
+_CHECK, _COPY = "_check_fake_real_tensors", "_safe_copy"
+"""Names of two functions of torch's, by which values in tensors are compared and copied."""
 
 
 def known_answer(error: BaseException) -> Any:
