@@ -53,8 +53,9 @@ def graph_breaks(
 
     The first run breaks the graph wherever it has to. Behind a break the graph begins anew, with numbers and sizes that
     are known. So another run avoids breaks: it leaves out what prints and logs, which would break a whole ``with``
-    block, and where it needs an answer that depends on data, it computes that and goes on. Only such places count:
-    torch can't do everything while it computes answers. If it can't get to the end, another run assumes them.
+    block, and where it needs an answer that depends on data, it computes that and goes on. Only such places count, and
+    each ``print`` that is left out: torch can't do everything while it computes answers. If it can't get to the end,
+    another run assumes them.
     """
     found = _Breaks(tell, within)
     with as_in_one_graph(), breaking_at_operators(), keeping_lines(), placing_conditions():
@@ -100,7 +101,7 @@ class _Breaks:
     def run(self, build: Callable[[], Callable[..., Any]], given: Input, *, only_questions: bool = False) -> bool:
         """Compile and call the program; returns whether it came to its end.
 
-        With ``only_questions``, breaks count only where the program needs an answer that depends on data.
+        With ``only_questions``, breaks count only where the program needs an answer that depends on data, or prints.
         """
         refused, self._in_operator, self._only_questions = len(self._refused), None, only_questions
         if self._runs_to_end(build(), given):

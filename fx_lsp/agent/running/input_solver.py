@@ -425,7 +425,7 @@ def _of_different_ranks(names: Sequence[str], widths: Sequence[int]) -> Iterator
 def _with_written_lists(start: Wanted, lists: Mapping[str, WrittenList], lengths: Sequence[int]) -> Iterator[Wanted]:
     """``start`` with lists instead of tensors: first only for parameters that can't be tensors, then for all ``lists``.
 
-    ``lengths`` are the numbers of items to try where the text does not show it.
+    ``lengths`` are the numbers of items to try where the text does not show how many there are.
     """
     certain = {name: found for name, found in lists.items() if found.is_certain}
     for chosen, length in itertools.product((certain, lists) if certain != lists else (lists,), lengths):
