@@ -92,7 +92,7 @@ def _failures(engine: Engine, files: Iterable[str]) -> Iterator[Failure]:
 async def _tried(engine: Engine, name: str, place: str, failure: Failure, full_size: bool) -> Place:
     taken = Taken(name, name, failure.kind, place)
     before = processor_seconds()
-    for fix in engine.proofs.trials.first_fixes(failure):
+    async for fix in engine.proofs.trials.one_by_one(failure):
         proof = await engine.proofs.trials.prove(failure, fix)
         taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason))
         if proof.verdict == "proven":

@@ -504,10 +504,7 @@ class Proof:
     lacks_inputs: bool = False
     """Whether the edit could not be tried because fx-lsp did not find suitable inputs."""
     moved_to: Failure | None = None
-    """What stops the capture of the edited text where nothing stopped it before, if that is why the edit is not proven.
-
-    None for symbolic tracing, which may go on in the expression around what was mended.
-    """
+    """What stops the edited text where nothing stopped it before, if that is why the edit is not proven."""
 
     @property
     def in_words(self) -> str:

@@ -1,6 +1,7 @@
-"""Adds to an edit that only moves what stops a capture an edit for the next place, until the capture succeeds.
+"""Adds to an edit that only moves what stops a trace or another capture an edit for the next place, until none is left.
 
-A number that is read from a tensor, for example, often stops a capture where it is read, and again where it is used.
+A number that is read from a tensor or its shape, for example, often stops them where it is read, and again where it is
+used.
 """
 
 from __future__ import annotations

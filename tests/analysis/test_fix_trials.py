@@ -184,6 +184,35 @@ async def test_one_proof_serves_all_failures_that_an_edit_fixes(
         assert tried == 1
 
 
+LOOP = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        n = len(x)
+        rows = []
+        for i in range(n):
+            rows.append(x[i] * i)
+        return torch.stack(rows)
+"""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_number_that_stops_the_trace_again_where_it_is_used_gets_one_fix_of_two_edits(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(LOOP, encoding="utf-8")
+    async with traced_in(tmp_path, file) as engine:
+        report = engine.results[str(file)].traced["class:Net"].report
+        assert report is not None
+        failure, trials = report.failures[0], engine.proofs.trials
+        verdicts = {fix.title: (await trials.prove(failure, fix)).verdict async for fix in trials.one_by_one(failure)}
+        *alone, (title, verdict) = verdicts.items()
+        assert {verdict for _, verdict in alone} == {"refuted"}
+        assert title == "Replace with x.size(0); then move the loop into _forward_rows and record its call"
+        assert verdict == "proven"
+
+
 PART = f"""\
 from torch import nn
 {MERGE}

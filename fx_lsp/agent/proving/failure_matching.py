@@ -24,6 +24,7 @@ from fx_lsp.agent.messages import Failure, Span, Target
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.proving.failed_builds import FailedBuilds, NotBuilt
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
+from fx_lsp.agent.traceback_steps import to_failure
 from fx_lsp.agent.tracing.trace_target import DOUBTFUL, ImportedFile
 from fxcore.explore import explore
 from fxcore.failures import FailureKind, TraceFailure
@@ -65,7 +66,11 @@ class FoundFailures:
     """Where the program itself raises an exception before anything else fails: whatever its inputs are, since nothing
     has been assumed yet. Empty if it does not."""
     reported: tuple[tuple[Place, Failure], ...] = ()
-    """For another capture than a trace: what was reported, in order."""
+    """Each failure with its place, in the order in which the program gets there."""
+
+    def first_at(self, places: Collection[Place]) -> Failure | None:
+        """The first failure at one of ``places``."""
+        return next((failure for place, failure in self.reported if place in places), None)
 
 
 NOWHERE = FoundFailures(Counter(), Counter(), frozenset(), complete=True, doubtful=False)
@@ -164,7 +169,8 @@ def check_places(
     around = {place for place in new & in_edit - elsewhere if _contained(place, mended, replaced)}
     new -= around
     if new:
-        raise ProofEnded("refuted", f"after the edit, tracing fails at {_shown(min(new))}")
+        reason = f"after the edit, tracing fails at {_shown(min(new))}"
+        raise ProofEnded("refuted", reason, moved_to=after.first_at(new))
 
 
 def check_capture_places(
@@ -180,7 +186,7 @@ def check_capture_places(
     new = after.certain - (before.places - mended)
     if not new:
         return
-    moved_to = next((failure for place, failure in after.reported if place in new), None)
+    moved_to = after.first_at(new)
     in_edit = {place for place, file, line in after.lines if (file, line) in edited}
     place = min(new, key=lambda place: (place not in in_edit, place))
     if before.complete or place in in_edit:
@@ -263,6 +269,10 @@ def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any
     if stops and stops[0][1] == first[1]:
         stops[0] = first
     placed = [(expression_at(span), kind, span) for kind, span in stops]
+    failures = [
+        dataclasses.replace(to_failure(site.failure), kind=kind.value)
+        for site, (kind, _) in zip(exploration.sites, stops, strict=True)
+    ]
     return FoundFailures(
         Counter(place for place, _, _ in placed),
         Counter(place for at, (place, kind, _) in enumerate(placed) if at == 0 or kind is not FailureKind.EXCEPTION),
@@ -270,6 +280,7 @@ def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any
         complete=exploration.graph is not None,
         doubtful=bool(stops) and stops[0][0] in DOUBTFUL,
         raised=placed[0][0] if placed and placed[0][1] is FailureKind.EXCEPTION else "",
+        reported=tuple((place, failure) for (place, _, _), failure in zip(placed, failures, strict=True)),
     )
 
 
