@@ -271,7 +271,10 @@ def _unset(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """Arguments for parameters whose default is None, if ``error`` says that None is not enough."""
     if isinstance(error, TypeError | AttributeError) and "NoneType" in str(error):
         unset = dict.fromkeys(source.rpartition(".")[2] for source, value in used_by(error) if value is None)
-        yield from (Change(extra=(path,), is_due=True) for path in plan.taken(unset, by_name=True))
+        lacking = plan.taken(unset, by_name=True)
+        yield from (Change(extra=(path,), is_due=True) for path in lacking)
+        if len(lacking) > 1:
+            yield Change(extra=lacking)  # `tgt_len + mem_len` gets no further before both are there
         yield from (Change(extra=paths) for paths in plan.unset(names_read(error)))
 
 

@@ -284,7 +284,7 @@ class ArgumentPlan:
                 built = kind.value(*args, **kwargs)
                 self.within = around
                 return self._completed(built, path)
-        return kind.value
+        return list(kind.value) if type(kind.value) is list else kind.value  # what one build changes, another must not
 
     def _with_parts(self, module: torch.nn.Module, path: str) -> torch.nn.Module:
         """An invented module with those parts that the program was found to call: tracers know no later ones."""

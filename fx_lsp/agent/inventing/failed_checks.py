@@ -47,8 +47,8 @@ class Passing:
 
     path: str
     """The path of the invented value that it replaces."""
-    value: int
-    """A number, or how many items a list has to have."""
+    value: int | list[int]
+    """A number, the items of a list, or how many items a list has to have."""
     is_length: bool = False
 
 
@@ -79,11 +79,22 @@ def _passing(frame: FrameType, line: int, parts_of: _Parts) -> Iterator[Passing]
             continue
         numbers = _numbers_in(check.tests, names)
         for part, value, path in parts_of(check.tests, names):
-            is_length = not isinstance(value, int)
-            candidates: Sequence[int] = _LENGTHS if is_length else _candidates(int(value), numbers)
-            substitutes = ((one, _resized(value, one) if is_length else one) for one in candidates)
+            substitutes = _substitutes(path, value, numbers)
             passing = (one for one, substitute in substitutes if _holds(check, names, part, substitute))
-            yield from (Passing(path, one, is_length) for one in itertools.islice(passing, MOST_PASSING))
+            yield from itertools.islice(passing, MOST_PASSING)
+
+
+def _substitutes(path: str, value: Any, numbers: Sequence[int]) -> Iterator[tuple[Passing, Any]]:
+    """What may pass in place of ``value``, a number or a list, where a check also has ``numbers``.
+
+    Since the items of an invented list are all alike, a list whose items increase is among them.
+    """
+    if isinstance(value, int):
+        yield from ((Passing(path, one), one) for one in _candidates(int(value), numbers))
+        return
+    yield from ((Passing(path, length, is_length=True), _resized(value, length)) for length in _LENGTHS)
+    increasing = [*range(1, len(value) + 1)]
+    yield Passing(path, increasing), increasing
 
 
 def passing_without(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> Iterator[str]:
@@ -267,12 +278,19 @@ def _invented_parts(
     for source in dict.fromkeys(map(ast.unparse, parts)):
         try:
             value = eval(source, names)
-            path = path_of(value) if isinstance(value, int | list) else ""
+            path = (path_of(value) or _path_of_copied(value, path_of)) if isinstance(value, int | list) else ""
         except BaseException:  # an invented value may raise `Misused`, which is not an Exception
             continue
         if path:
             found[source] = source, value, path
     return list(found.values())
+
+
+def _path_of_copied(value: Any, path_of: Callable[[Any], str]) -> str:
+    """The path of the invented list of which ``value`` is a copy, as ``list(cutoffs)`` is; empty if there is none."""
+    paths = [path_of(item) for item in value] if isinstance(value, list) else []
+    path = paths[0].removesuffix("[0]") if paths else ""
+    return path if path and paths == [f"{path}[{index}]" for index in range(len(paths))] else ""
 
 
 def _named_numbers(

@@ -15,7 +15,10 @@ from typing import Any
 
 import torch
 
-_PURE = frozenset({"abs", "all", "any", "float", "int", "isinstance", "len", "max", "min", "round", "sum", "type"})
+_PURE = frozenset(
+    {"abs", "all", "any", "float", "int", "isinstance", "len", "list", "max", "min", "round", "set", "sorted", "sum"}
+    | {"tuple", "type"}
+)
 """Functions that are safe to call when a part of a program is evaluated again."""
 
 _COMBINE = frozenset({"enumerate", "range", "reversed", "zip"})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 import errno
 import inspect
 import typing
@@ -17,11 +18,12 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, class_behind, first_guess, items_of
+from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, class_behind, first_guess, items_of
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
 from fx_lsp.agent.inventing.error_values import frames_of, path_of, steps_of, used_by
 from fx_lsp.agent.inventing.failed_checks import (
+    Passing,
     flags_before,
     lists_in_check,
     names_in_check,
@@ -121,9 +123,15 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
     for passing in passing_values(frame, line, made_at):
         kind = plan.kinds.get(passing.path)
         if kind is not None:
-            name: KindName = kind.name if passing.is_length else "number"
-            yield Change(passing.path, ArgumentKind(name, passing.value, kind.items if passing.is_length else ()))
+            yield Change(passing.path, _kind_passing(passing, kind))
     yield from _other_options(frame, line, plan)
+
+
+def _kind_passing(passing: Passing, kind: ArgumentKind) -> ArgumentKind:
+    """The kind that passes a check where ``kind`` does not."""
+    if passing.is_length:
+        return dataclasses.replace(kind, value=passing.value)
+    return ArgumentKind("value" if isinstance(passing.value, list) else "number", passing.value)
 
 
 def _other_options(frame: FrameType, line: int, plan: ArgumentPlan) -> Iterator[Change]:

@@ -441,3 +441,37 @@ class Copies(nn.Module):
 
 def test_a_name_that_a_copy_of_the_settings_lacks() -> None:
     assert isinstance(invented(Copies).root, Copies)
+
+
+class Clusters(nn.Module):
+    """Copies a list whose items must increase up to one that another argument limits."""
+
+    def __init__(self, classes: int, cutoffs: Any) -> None:
+        super().__init__()
+        cutoffs = list(cutoffs)
+        if cutoffs != sorted(set(cutoffs)) or min(cutoffs) <= 0 or max(cutoffs) >= classes - 1:
+            raise ValueError("these are no cutoffs")
+        cutoffs.append(classes)
+        self.layer = nn.Linear(len(cutoffs), classes)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x)
+
+
+def test_a_check_may_want_a_list_whose_items_increase() -> None:
+    assert invented(Clusters).shown == "Clusters(classes=10, cutoffs=[1, 2, 3, 4])"
+
+
+class Lengths(nn.Module):
+    """Its defaults can't be used, and one of them alone gets it no further."""
+
+    def __init__(self, width: int, query: Any = None, memory: Any = None) -> None:
+        super().__init__()
+        self.layer = nn.Linear(width, query + memory)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x)
+
+
+def test_options_that_are_none_are_given_together() -> None:
+    assert invented(Lengths).shown == "Lengths(width=64, query=64, memory=64)"
