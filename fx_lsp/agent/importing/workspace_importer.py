@@ -166,11 +166,16 @@ class Workspace:
         return next((folder for folder in named if not self._exists(Path(folder, "__init__.py"))), None)
 
     def look_above(self, name: str) -> bool:
-        """Make the module or package ``name`` importable if it is in a folder above the file; return whether it is."""
+        """Make the module or package ``name`` importable if it is in a folder above the file; return whether it is.
+
+        A relative path that the program has added to ``sys.path`` may mean a folder in any of these: nothing shows in
+        which the program is started.
+        """
+        relative = [entry for entry in sys.path if entry and not Path(entry).is_absolute()]
         for folder in Path(self.file).parents:
             if folder not in self._roots and not self.owns(str(folder / "_")):
                 return False
-            for place in (folder, folder / "src"):
+            for place in (folder, folder / "src", *(folder / entry for entry in relative)):
                 found = self._exists(place / f"{name}.py") or any((place / name).glob("*.py"))
                 if found and str(place) not in sys.path:
                     sys.path.append(str(place))

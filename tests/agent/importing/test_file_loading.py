@@ -705,6 +705,13 @@ async def test_a_module_of_a_surrounding_folder_is_found(client: Client) -> None
     assert (report.outcome, report.notices) == ("traced", ())
 
 
+async def test_a_relative_path_may_mean_a_folder_beside_the_file(client: Client) -> None:
+    client.write("model/parts/sizes.py", "WIDTH = 3\n")
+    text = f"import sys\n\nsys.path.append('parts')\nfrom sizes import WIDTH\n{NET}"
+    report = (await client.trace(client.write("model/net.py", text), "Net(WIDTH)")).only
+    assert (report.outcome, report.notices) == ("traced", ())
+
+
 async def test_modules_below_a_failing_package_are_still_imported(client: Client) -> None:
     client.write("zoo/__init__.py", "import os\nos.environ['NO_SUCH_VARIABLE']\n")
     client.write("zoo/inner.py", "def f(x):\n    return x.tan()\n")
