@@ -233,6 +233,7 @@ def _of_other_type(
             yield Change(first, ArgumentKind("list", items_of(first)), others=(*others,))
         for path in plan.taken(_numbers_as_sequences(error), by_name=True):  # the program refuses its own default
             yield Change(path, ArgumentKind("list", items_of(path)), (path,))
+            yield Change(path, ArgumentKind("value", [number_for(path)] * items_of(path)), (path,))  # `type(x) is list`
 
 
 def _taking_keyword(error: BaseException, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:

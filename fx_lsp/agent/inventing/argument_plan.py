@@ -29,7 +29,7 @@ from fx_lsp.agent.inventing.invented_values import (
     probe,
     probing_module_class,
 )
-from fx_lsp.agent.inventing.placeholder_defaults import annotation_of, is_placeholder
+from fx_lsp.agent.inventing.placeholder_defaults import annotation_of, is_placeholder, is_required
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_weights import without_weights
@@ -175,7 +175,7 @@ class ArgumentPlan:
         kwargs: dict[str, Any] = {}
         extra = [path.removeprefix(prefix) for path in self.extra if path.startswith(prefix)]
         for parameter in _parameters(cls):
-            given = parameter.default is parameter.empty or parameter.name in extra
+            given = is_required(parameter) or parameter.name in extra
             if not given or parameter.kind in _VARIADIC:
                 continue
             self._annotations.setdefault(f"{prefix}{parameter.name}", annotation_of(parameter))
@@ -241,10 +241,13 @@ class ArgumentPlan:
     def _known_settings(self, cls: type, path: str) -> Any:
         """The program's own settings with their defaults, except for those that a check wants to be different."""
         wanted = [one.removeprefix(f"{path}.") for one in self.extra if one.startswith(f"{path}.")]
-        parameters = {one.name for one in _parameters(cls)}
-        values = {name: self._value(f"{path}.{name}", name) for name in wanted if "." not in name}
+        parameters = {one.name: one for one in _parameters(cls)}
+        wanted += [name for name, one in parameters.items() if is_required(one) and one.kind in _BY_KEYWORD]
+        for name in parameters.keys() & set(wanted):
+            self._annotations.setdefault(f"{path}.{name}", annotation_of(parameters[name]))
+        values = {name: self._value(f"{path}.{name}", name) for name in dict.fromkeys(wanted) if "." not in name}
         settings = cls(**{name: value for name, value in values.items() if name in parameters})
-        for name in values.keys() - parameters:
+        for name in values.keys() - parameters.keys():
             setattr(settings, name, values[name])
         return settings
 

@@ -314,7 +314,7 @@ class PlainNumbers(TorchFunctionMode):
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         if function in (torch.tensor, torch.as_tensor, torch.full):
-            args = [_plain(value) for value in args]
+            args = [plain(value) for value in args]
         if function in _FILLS and not self._fills:
             filled = args[0] if args else (kwargs or {})["tensor"]
             if filled.numel() >= LARGE:
@@ -322,11 +322,12 @@ class PlainNumbers(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
-def _plain(value: Any) -> Any:
-    """Convert an invented number, or a list of invented numbers, to Python's own types."""
+def plain(value: Any) -> Any:
+    """Convert an invented number or text, or a list of these, to Python's own types."""
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return int(value) if isinstance(value, InventedInt) else float(value) if isinstance(value, InventedFloat) else value
+        return [plain(item) for item in value]
+    kinds = ((InventedInt, int), (InventedFloat, float), (InventedText, str))
+    return next((own(value) for invented, own in kinds if isinstance(value, invented)), value)
 
 
 class InventedSettings:

@@ -15,6 +15,11 @@ def is_placeholder(default: Any) -> bool:
     return kind in _PLACEHOLDERS and (default == -1 if kind is int else not default)
 
 
+def is_required(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter needs an argument: it has no default, or OmegaConf's mark of fields that lack a value."""
+    return parameter.default is parameter.empty or (type(parameter.default) is str and parameter.default == "???")
+
+
 def annotation_of(parameter: inspect.Parameter) -> Any:
     """The annotation of a parameter. If there is none, the type of a default that holds the place of an argument."""
     if parameter.annotation is parameter.empty and is_placeholder(parameter.default):

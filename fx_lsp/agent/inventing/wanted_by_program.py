@@ -34,7 +34,7 @@ from fx_lsp.agent.inventing.failed_checks import (
     passing_without,
 )
 from fx_lsp.agent.inventing.frame_code import tree_of
-from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused
+from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe, plain
 from fx_lsp.agent.inventing.looked_up import Lookup, lookups
 
 
@@ -46,6 +46,7 @@ def wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[Chan
     if isinstance(error, ImportError | NotImplementedError):  # no other value makes what is missing available
         yield from avoiding(error, plan)
     yield from _asked_for(error.__traceback__, plan)
+    yield from _of_exact_type(error.__traceback__, plan)
     yield from chosen_from(error.__traceback__, plan)
     if isinstance(error, OSError) and error.errno in _NO_FILE:
         yield from _existing(error, plan)
@@ -174,6 +175,28 @@ def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[
                 for cls in _classes_in(classes):
                     if path in plan.kinds and not isinstance(value, cls):
                         yield from _with_alike(path, first_guess(path.rpartition(".")[2], cls, plan.namespace), plan)
+
+
+def _of_exact_type(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
+    """Values of Python's own types where a function asks for the exact type, as by ``type(size) in (list, tuple)``."""
+    for frame in frames_of(traceback):
+        for node in ast.walk(tree_of(frame.f_code) or ast.Pass()):
+            match node:
+                case ast.Compare(ast.Call(ast.Name("type"), [ast.Name() | ast.Attribute() as asked]), _, [classes]):
+                    with contextlib.suppress(Exception, Misused):
+                        parts = (ast.unparse(part) for part in (asked, classes))
+                        value, known = (eval(part, frame.f_globals, frame.f_locals) for part in parts)
+                        if isinstance(value, Probe) and value.path in plan.kinds:
+                            yield Change(value.path, ArgumentKind("value", _of_one_of(known, value)))
+
+
+def _of_one_of(known: Any, value: Probe) -> Any:
+    """An invented value as one of Python's own types: a list or a tuple if that is among the ``known`` classes."""
+    own = plain(value)
+    sequences = [cls for cls in (list, tuple) if known is cls or (isinstance(known, list | tuple) and cls in known)]
+    if not sequences:
+        return own
+    return sequences[0](own if isinstance(own, list) else [own] * items_of(value.path))
 
 
 def _classes_in(asked: Any) -> Iterator[type]:

@@ -116,7 +116,10 @@ _KNOWN: dict[tuple[str, str], Any] = {
     ("munch", "munchify"): attribute_dictionaries.munchify,
     ("omegaconf", "DictConfig"): omegaconf_configurations.DictConfig,
     ("omegaconf", "ListConfig"): omegaconf_configurations.ListConfig,
+    ("omegaconf", "II"): omegaconf_configurations.II,
+    ("omegaconf", "MISSING"): omegaconf_configurations.MISSING,
     ("omegaconf", "OmegaConf"): omegaconf_configurations.OmegaConf,
+    ("omegaconf", "SI"): omegaconf_configurations.SI,
     ("transformers", "PreTrainedConfig"): transformers_configurations.PretrainedConfig,
     ("transformers", "PretrainedConfig"): transformers_configurations.PretrainedConfig,
     ("yacs", "CfgNode"): config_nodes.CfgNode,
@@ -150,7 +153,7 @@ def known_in(module: str, name: str) -> Any | None:
     found = _KNOWN.get(key)
     if found is None and key[0] == "transformers" and name.endswith("Config"):
         found = transformers_configurations.packages_configuration(name)
-    if found is None or (isinstance(found, type) and issubclass(found, BaseException)):
+    if not callable(found) or (isinstance(found, type) and issubclass(found, BaseException)):
         return found
     kind = KnownClass if isinstance(found, type) else KnownFunction
     return kind(f"{module}.{name}", found)

@@ -17,6 +17,20 @@ _PLAIN = (type(None), bool, int, float, bytes, Path, enum.Enum)
 """What OmegaConf keeps as it is. A string may be an expression."""
 
 
+MISSING: Any = "???"
+"""The default of a field that has to get a value."""
+
+
+def II(interpolation: str) -> Any:
+    """An expression that stands for the value of another key."""
+    return f"${{{interpolation}}}"
+
+
+def SI(interpolation: str) -> Any:
+    """A text that may contain such expressions."""
+    return interpolation
+
+
 def _unknown(name: str) -> StandIn:
     """A stand-in for what a program reads, which counts as used: it may just as well raise an error."""
     note_use(name)
@@ -170,7 +184,7 @@ def node(value: Any, key: Any) -> Any:
         return DictConfig(value)
     if isinstance(value, list | tuple | ListConfig):
         return ListConfig(value)
-    is_text = isinstance(value, str) and "${" not in value and value != "???"
+    is_text = isinstance(value, str) and "${" not in value and value != MISSING
     return value if is_text or isinstance(value, _PLAIN) else StandIn(f"omegaconf.DictConfig.{key}")
 
 

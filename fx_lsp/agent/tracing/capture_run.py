@@ -138,7 +138,7 @@ class CaptureRun(TargetRun):
         assert self._given is not None
         with silence():
             if self._capture == "export":
-                self.reached_end = failures_of_export(partial(self._fresh, self._given), found)
+                self.reached_end = failures_of_export(partial(self._fresh, self._given), self._real, found)
             else:
                 if is_redirecting() and self._on_meta and not self._is_redirected:
                     self._is_redirected = self._asks_for_accelerator(self._given, on_meta=False)
@@ -156,6 +156,11 @@ class CaptureRun(TargetRun):
         """A new build of the program, and ``given``, both fake if the capture was made with fake weights."""
         root = self._build(self._on_meta).root
         return root, self._fake(root)[1](given)
+
+    def _real(self) -> tuple[Callable[..., Any], Input]:
+        """A new build of the program with real tensors, and the input of the capture that was reported."""
+        assert self._given is not None
+        return self._build(on_meta=False).root, self._given
 
     def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "", reason: str = "") -> Report:
         """The target's report, with the inputs that it is for."""

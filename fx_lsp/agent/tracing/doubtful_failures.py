@@ -182,7 +182,7 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         return f"it raises {_told(cause, belongs)}, possibly because `{absent[0]}` is missing"
     if not built.recipe.made_up and not weights_are_missing():
         return None
-    refuses = _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs)
+    refuses = _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs) or _REFUSED_BY_TORCH in str(cause)
     is_certain = isinstance(cause, NameError) or refused is not None or refuses
     if raised_by_program and not is_certain:
         blamed = "the arguments that fx-lsp invented" if built.recipe.made_up else "weights that could not be loaded"
@@ -220,6 +220,10 @@ _REFUSED = re.compile(r"^'(?:bool|int|float|str|list|tuple|dict|set|NoneType)' o
 """Python's messages about a value of a built-in type, and torch's about a list without items."""
 
 
+_REFUSED_BY_TORCH = "using FX to symbolically trace"
+"""In torch's message about a compiled function, which it never lets a tracer follow."""
+
+
 def _refused_by_library(error: BaseException, belongs: Belongs) -> bool:
     """Whether ``error`` was raised by a library to which the program had passed a traced value."""
     handed = False
@@ -240,10 +244,15 @@ def _has_proxy(value: object) -> bool:
     return isinstance(value, Proxy)
 
 
+_NO_CONTEXT = f"'{Proxy.__name__}' object does not support the context manager protocol"
+"""The beginning of Python's message about a traced value in a ``with`` statement."""
+
+
 def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     """Whether the program itself raised ``error`` because of traced values.
 
-    That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, names their type in its message, or if all
+    That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, names their type in its message; if a
+    ``with`` statement, as in ``with graph.local_scope():``, raised it since they are no context managers; or if all
     parameters of the function that raised it, or all variables in the test of the ``if`` or ``elif`` that decides about
     the ``raise``, are traced values.
     """
@@ -252,7 +261,8 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
         return False
     statement = linecache.getline(frame.f_code.co_filename, line)
     is_about_type = isinstance(error, TypeError) or (isinstance(error, AssertionError) and "isinstance(" in statement)
-    if is_about_type and f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error):
+    named = f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error)
+    if is_about_type and (named or str(error).startswith(_NO_CONTEXT)):
         return True
     code, names = frame.f_code, frame.f_locals
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

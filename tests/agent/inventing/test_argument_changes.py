@@ -475,3 +475,43 @@ class Lengths(nn.Module):
 
 def test_options_that_are_none_are_given_together() -> None:
     assert invented(Lengths).shown == "Lengths(width=64, query=64, memory=64)"
+
+
+class Padded(nn.Module):
+    """Accepts lists of Python's own type, and no others."""
+
+    def __init__(self, width: int, sizes: Any, kernel: Any = 3) -> None:
+        super().__init__()
+        if type(kernel) not in (list, tuple):
+            kernel = int(kernel)
+        if type(sizes) is not list:
+            raise TypeError("these are no sizes")
+        self.layer = nn.Conv1d(width, sizes[0], kernel[0])
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x)
+
+
+def test_values_of_an_exact_type() -> None:
+    assert invented(Padded).shown == "Padded(width=64, sizes=[32, 32, 32, 32], kernel=[3, 3])"
+
+
+@dataclasses.dataclass
+class Sizes:
+    """Settings that OmegaConf would check."""
+
+    width: int = "???"  # type: ignore[assignment]
+    depth: int = 2
+
+
+class Configured(nn.Module):
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.layer = nn.Linear(sizes.width, sizes.depth)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x)
+
+
+def test_a_mandatory_setting_gets_a_value() -> None:
+    assert invented(Configured).root.layer.in_features == 64

@@ -125,6 +125,14 @@ def test_what_an_omegaconf_evaluates_or_lacks_is_unknown() -> None:
     assert used_stand_in() == "omegaconf.DictConfig.nothing"
 
 
+def test_texts_that_omegaconf_evaluates_are_plain_until_then() -> None:
+    assert of("omegaconf", "MISSING") == "???"
+    assert (of("omegaconf", "II")("net.width"), of("omegaconf", "SI")("w${net.width}")) == (
+        "${net.width}",
+        "w${net.width}",
+    )
+
+
 def test_omegaconfs_are_merged() -> None:
     omegaconf = of("omegaconf", "OmegaConf")
     merged = omegaconf.merge(omegaconf.create({"net": {"width": 8, "sides": [1, 2]}}), {"net": {"sides": [3]}})

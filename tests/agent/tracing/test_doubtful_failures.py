@@ -60,6 +60,11 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
     return x
 
 
+def within(x: Any) -> Any:
+    with x.local_scope():
+        return x
+
+
 @pytest.mark.parametrize(
     ("forward", "is_believed"),
     [
@@ -68,6 +73,8 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
         (lambda self, x: [x for _ in range(0.5)], False),  # type: ignore[call-overload]
         (lambda self, x: torch.stack([x + size for size in self.sizes]), False),
         (lambda self, x: refuses_what_is_neither(x), True),
+        (lambda self, x: within(x), True),
+        (lambda self, x: torch.compile(torch.neg, backend="eager")(x), True),
         (lambda self, x: refuses(x), True),
         (lambda self, x: refuses_silently(x), False),
         (lambda self, x: refuses_a_number(x), False),
@@ -81,6 +88,8 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
         "a made-up number for Python's own function",
         "a list that is empty because of made-up arguments",
         "the program takes a symbol for none of the classes that it knows",
+        "a symbol is no context manager",
+        "torch refuses to trace what is compiled",
         "the program names the type of a symbol",
         "the program names no type",
         "another error that names the type",
@@ -92,7 +101,7 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
 def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, is_believed: bool) -> None:
     net = type("Net", (nn.Module,), {"forward": forward, "sizes": ()})()
     recipe = Recipe(Snippet("Net", 1), made_up=True)
-    with pytest.raises(Exception, match=r"[Tt]ensor|large|float|list|^$") as caught:
+    with pytest.raises(Exception, match=r"[Tt]ensor|large|float|list|context|FX|^$") as caught:
         fxcore.Tracer().trace(net)
     doubted = reason_for_doubt(
         caught.value,
