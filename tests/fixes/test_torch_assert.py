@@ -56,6 +56,18 @@ CASES = {
         "assert all([n % k == 0 for n in (x.shape[1], x.size(0) + 1)]), 'no'\nreturn x".replace("k", "3"),
         "torch._assert(x.shape[1] % 3 == 0, 'no')\ntorch._assert((x.size(0) + 1) % 3 == 0, 'no')\nreturn x",
     ),
+    "lists of sizes": (
+        "assert list(x.shape) == list(x.size()), 'no'\nreturn x",
+        "torch._assert(x.shape == x.size(), 'no')\nreturn x",
+    ),
+    "a list of sizes that is listed": (
+        "n = 4\nif list(x.shape[1:]) != [3, n]:\n    raise ValueError('no')\nreturn x",
+        "n = 4\ntorch._assert(x.shape[1:] == (3, n), 'no')\nreturn x",
+    ),
+    "a tuple of sizes": (
+        "assert tuple(x.shape[1:]) == (3, 4), 'no'\nreturn x",
+        "torch._assert(x.shape[1:] == (3, 4), 'no')\nreturn x",
+    ),
     "a dtype": (
         "known = (torch.float32, torch.float64)\nif x.dtype not in known:\n    raise TypeError\nreturn x",
         "known = (torch.float32, torch.float64)\n"

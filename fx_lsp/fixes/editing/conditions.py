@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from fx_lsp.fixes.editing.edited_source import Source
+from fx_lsp.fixes.editing.edited_source import Source, tuple_text
 from fx_lsp.fixes.editing.expression_values import Values
 
 _OPERATORS: dict[type[ast.cmpop], tuple[str, str]] = {
@@ -57,6 +57,8 @@ class Conditions:
                 return self._one_of(left, right) if isinstance(operator, ast.In) else self._none_of(left, right)
             case ast.Compare(ops=[_, _, *_]):
                 return self._links(test)
+            case ast.Compare(left=left, ops=[operator], comparators=[right]) if self._sizes(left, right):
+                return [self._compared(left, _OPERATORS[type(operator)][0], right)]
             case ast.Call(func=ast.Name(id="any" | "all" as name), args=[ast.GeneratorExp() | ast.ListComp() as each]):
                 return self._of_each(each, required=True) if name == "all" else []
         return [self._source.slice(test)]
@@ -167,7 +169,27 @@ class Conditions:
         return [self._compared(left, operator, element) for element in right.elts]
 
     def _compared(self, left: ast.expr, operator: str, right: ast.expr) -> str:
-        return f"{self._side(left)} {operator} {self._side(right)}"
+        one, other = self._sizes(left, right) or (self._side(left), self._side(right))
+        return f"{one} {operator} {other}"
+
+    def _sizes(self, left: ast.expr, right: ast.expr) -> tuple[str, str] | None:
+        """Both sides as tuples, if both are lists of sizes, or both are tuples, and one of them is made of a shape."""
+        for name, display in (("list", ast.List), ("tuple", ast.Tuple)):
+            sides = [self._as_tuple(side, name, display) for side in (left, right)]
+            if all(sides) and any(isinstance(side, ast.Call) for side in (left, right)):
+                return str(sides[0]), str(sides[1])
+        return None
+
+    def _as_tuple(self, node: ast.expr, name: str, display: type[ast.List | ast.Tuple]) -> str | None:
+        """The shape in ``list(x.shape)``, or what ``node`` lists, as a tuple; ``name`` and ``display`` are its type."""
+        match node:
+            case ast.Call(func=ast.Name(id=called), args=[shape], keywords=[]) if called == name:
+                return self._source.slice(shape) if Values(self._source).is_shape(shape) else None
+            case ast.List(elts=items) | ast.Tuple(elts=items) if isinstance(node, display):
+                is_starred = any(isinstance(item, ast.Starred) for item in items)
+                return None if is_starred else tuple_text([self._source.slice(item) for item in items])
+        is_tuple = name == "tuple" and Values(self._source).is_shape(node)
+        return self._source.operand(node) if is_tuple else None
 
     def _side(self, node: ast.expr) -> str:
         text = self._source.slice(node)
