@@ -1,4 +1,7 @@
-"""Compute a number with Python's ``math`` instead of NumPy: for ``torch.compile``, what NumPy returns is a tensor."""
+"""Compute a number with Python's ``math`` instead of NumPy.
+
+Symbolic tracing records ``math`` but not NumPy; for ``torch.compile``, what NumPy returns is a tensor.
+"""
 
 from __future__ import annotations
 

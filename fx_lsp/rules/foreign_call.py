@@ -137,5 +137,12 @@ traced = torch.fx.symbolic_trace(mask)
 """,
     text=message,
     kinds=("foreign-call",),
-    fixes=("size_tuple", "without_variable", "distribution_checks", "wrap_call", "move_to_helper"),
+    fixes=(
+        "size_tuple",
+        "without_variable",
+        "distribution_checks",
+        "math_functions",
+        "wrap_call",
+        "move_to_helper",
+    ),
 )

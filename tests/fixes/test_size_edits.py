@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from fx_lsp.fixes import narrow_slice, shape_star, shape_unpacking, size_tuple, symbolic_numbers, tensor_length
+from fx_lsp.fixes import (
+    math_functions,
+    narrow_slice,
+    shape_star,
+    shape_unpacking,
+    size_tuple,
+    symbolic_numbers,
+    tensor_length,
+)
 from tests.fixes.fixing import Program, applied, check, function, refuse
 
 LENGTHS = {
@@ -271,3 +279,15 @@ class Net(nn.Module):
 )
 def test_other_indices_are_left(body: str, tmp_path: Path) -> None:
     refuse(tmp_path, narrow_slice.fixes, function(body))
+
+
+@pytest.mark.parametrize(
+    ("expression", "edited"),
+    [
+        ("x / np.sqrt(x.shape[-1])", "x / math.sqrt(x.shape[-1])"),
+        ("x[:, : int(np.ceil(x.shape[1] / 2))]", "x[:, : math.ceil(x.shape[1] / 2)]"),
+    ],
+)
+def test_a_number_of_a_size_is_computed_with_math(expression: str, edited: str, tmp_path: Path) -> None:
+    bad = f"import math\n\nimport numpy as np\nimport torch\n\n\ndef f(x):\n    return {expression}\n"
+    check(tmp_path, math_functions.fixes, bad, bad.replace(expression, edited))
