@@ -26,7 +26,7 @@ from types import FrameType, ModuleType
 from typing import Any
 from unittest import mock
 
-from fx_lsp.agent.importing import tried_imports
+from fx_lsp.agent.importing import mutable_defaults, tried_imports
 from fx_lsp.agent.importing.import_tolerance import is_consequence
 from fx_lsp.agent.importing.stand_in_errors import may_be_due_to_stand_in
 from fx_lsp.agent.importing.stand_in_modules import StandInFinder
@@ -119,6 +119,10 @@ class FileLoader:
 
     def _makes_up_for_import(self, error: BaseException) -> bool:
         """Work around an ``error`` that an import raised; return whether that was possible."""
+        if mutable_defaults.are_refused(error):
+            self._note("import", error)
+            mutable_defaults.allow()
+            return True
         if self._provides_import(error):
             add_as_modules()
             return True

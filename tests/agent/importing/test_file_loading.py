@@ -705,6 +705,24 @@ async def test_a_module_of_a_surrounding_folder_is_found(client: Client) -> None
     assert (report.outcome, report.notices) == ("traced", ())
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python accepts such defaults")
+async def test_a_dataclass_may_have_a_default_that_earlier_versions_of_python_accepted(client: Client) -> None:
+    text = """
+from dataclasses import dataclass, field
+
+@dataclass
+class Size:
+    width: int = 3
+
+@dataclass(frozen=True)
+class Sizes:
+    outer: Size = Size()
+    inner: Size = field(default=Size(4))
+"""
+    report = await traced(client, f"{text}{NET}", "Net(Sizes().inner.width)")
+    assert (report.outcome, [kind for kind, _ in noticed(report)]) == ("traced", ["import"])
+
+
 async def test_a_relative_path_may_mean_a_folder_beside_the_file(client: Client) -> None:
     client.write("model/parts/sizes.py", "WIDTH = 3\n")
     text = f"import sys\n\nsys.path.append('parts')\nfrom sizes import WIDTH\n{NET}"
