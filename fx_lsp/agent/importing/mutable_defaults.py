@@ -28,11 +28,11 @@ def _tolerant(cls: Any = None, /, **options: Any) -> Any:
         return lambda decorated: _tolerant(decorated, **options)
     values = [vars(cls).get(name) for name in vars(cls).get("__annotations__", ())]
     defaults = [value.default if isinstance(value, dataclasses.Field) else value for value in values]
-    changed = {type(one) for one in defaults if type(one).__hash__ is None and dataclasses.is_dataclass(one)}
+    changed: set[Any] = {type(one) for one in defaults if type(one).__hash__ is None and dataclasses.is_dataclass(one)}
     for each in changed:
-        each.__hash__ = object.__hash__  # type: ignore[assignment]
+        each.__hash__ = object.__hash__
     try:
         return _make(cls, **options)
     finally:
         for each in changed:
-            each.__hash__ = None  # type: ignore[method-assign]
+            each.__hash__ = None
