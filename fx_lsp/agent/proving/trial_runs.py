@@ -78,8 +78,8 @@ NO_INPUTS = "no inputs were found that the target accepts; specify some with `# 
 RUNS_OF_A_STEP = 30
 """How many runs in search of inputs are one step, for which the time is limited."""
 
-SHARE_FOR_HOST = 2 / 3
-"""Which share of the budget may have been used after a search for inputs of the module that contains the program."""
+SHARE_FOR_WHOLE = 2 / 3
+"""Which share of the budget may have been used after a search for inputs of what contains the program."""
 
 MOST_REPEATED = 40
 """How often a program is run again that has done nearly the same as expected, to see whether it always does that."""
@@ -362,23 +362,29 @@ def _from_host(file: ImportedFile, root: Callable[..., Any], search: InputSearch
     except Exception:
         return
     source = "".join(linecache.getlines(search.host.recipe.file or workspace.file))
-
-    def may_run_host(share: float = 1.0) -> bool:
-        return may_run(SHARE_FOR_HOST * share)
-
     guesses = candidates(whole.root, {}, known, source, file.namespace)
-    cheap = itertools.takewhile(lambda _: may_run_host(), guesses)
-    for given in recorded_inputs(part, whole.root, itertools.chain(cheap, solutions(whole.root, {}, may_run_host))):
+    for given in _recorded(part, whole.root, guesses, may_run):
         yield Input((), {**given.by_parameter(root), **fixed}) if fixed else given
 
 
 def _from_whole(file: ImportedFile, root: Callable[..., Any], search: InputSearch, may_run: MayRun) -> Iterator[Input]:
-    """What the program calls its method ``root`` with before it ends or fails."""
+    """What the program calls its function ``root`` with, also in runs that fail later."""
     if search.whole is not None:
         source = "".join(linecache.getlines(file.workspace.file))
         guesses = candidates(search.whole, {}, example_input(search.inputs, file.namespace), source, file.namespace)
-        cheap = itertools.takewhile(lambda _: may_run(SHARE_FOR_CANDIDATES), guesses)
-        yield from recorded_inputs(root, search.whole, cheap)
+        yield from _recorded(root, search.whole, guesses, may_run)
+
+
+def _recorded(
+    part: Callable[..., Any], whole: Callable[..., Any], guesses: Iterable[Input], may_run: MayRun
+) -> Iterator[Input]:
+    """What ``whole`` calls ``part`` with: on the ``guesses``, and in a search for inputs that ``whole`` accepts."""
+
+    def may_run_whole(share: float = 1.0) -> bool:
+        return may_run(SHARE_FOR_WHOLE * share)
+
+    cheap = itertools.takewhile(lambda _: may_run_whole(), guesses)
+    return recorded_inputs(part, whole, itertools.chain(cheap, solutions(whole, {}, may_run_whole)))
 
 
 def _may_run(budget: SearchBudget, share: float = 1.0) -> bool:

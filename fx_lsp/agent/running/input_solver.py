@@ -21,6 +21,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from fx_lsp.agent.building.random_seeds import seed_all
+from fx_lsp.agent.importing.stand_ins import StandIn
 from fx_lsp.agent.inventing.failed_checks import names_in_check, numbers_of_check, shapes_of_check
 from fx_lsp.agent.missing.missing_modules import MissingCall
 from fx_lsp.agent.running.failing_inputs import failing_inputs
@@ -77,7 +78,7 @@ MOST_RUNS_AHEAD = 24
 """How many more changes are tried after one with which the program fails in a new way, but gets no further."""
 
 MOST_MISSING = 8
-"""How many runs may end at a call of something that is missing: with other inputs, the program gets no further."""
+"""How many runs may end where something is called, or a value used, that is missing: other inputs get no further."""
 
 STEPS_IF_FAILING = 3
 """How many changes of an input that the failing line is about are tried for each change of another input."""
@@ -243,7 +244,7 @@ class _InputSolver:
                 with context:
                     self._root(**kwargs)
             except Exception as error:
-                if isinstance(error, MissingCall):
+                if isinstance(error, MissingCall) or StandIn.__name__ in str(error):
                     self._left_missing -= 1
                     self._left = self._left if self._left_missing else 0
                 if (more := self._with_missing(error, wanted, given)) is not None:

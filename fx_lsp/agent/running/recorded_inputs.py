@@ -6,7 +6,10 @@ lists of features.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -24,7 +27,7 @@ MOST_OF_SEARCH = 64
 
 
 def recorded_inputs(part: Callable[..., Any], host: Callable[..., Any], given: Iterable[Input]) -> Iterator[Input]:
-    """What ``part`` of ``host``, a module or a method, is called with while ``host`` runs on the inputs ``given``.
+    """What ``part``, a module or a function, is called with while ``host``, which calls it, runs on inputs ``given``.
 
     A run that fails may have called the part before. If the search for the inputs ``given`` runs ``host``, what the
     part gets in these runs comes at last, in reverse order: later runs get further. Of inputs of the same shapes, only
@@ -64,15 +67,26 @@ def _call_before(part: Callable[..., Any], record: Callable[..., None], stack: E
         stack.callback(part.register_forward_pre_hook(record, with_kwargs=True).remove)
         return
     owner, name = getattr(part, "__self__", None), part.__name__
-    if owner is None or name in vars(owner):
-        return
 
+    @functools.wraps(part)
     def recording(*args: Any, **kwargs: Any) -> Any:
         record(owner, args, kwargs)
         return part(*args, **kwargs)
 
-    vars(owner)[name] = recording
-    stack.callback(vars(owner).pop, name)
+    if owner is None:
+        for names in _names_with(part):
+            names[name] = recording
+            stack.callback(names.__setitem__, name, part)
+    elif name not in vars(owner):
+        vars(owner)[name] = recording
+        stack.callback(vars(owner).pop, name)
+
+
+def _names_with(function: Callable[..., Any]) -> list[dict[str, Any]]:
+    """The names of the modules that know a function by its own name; they can be changed."""
+    name, own = function.__name__, getattr(inspect.unwrap(function), "__globals__", {})
+    known = [own, *(getattr(module, "__dict__", {}) for module in [*sys.modules.values()])]
+    return [names for names in {id(names): names for names in known}.values() if names.get(name) is function]
 
 
 def _distinct(inputs: Iterable[Input]) -> Iterator[Input]:

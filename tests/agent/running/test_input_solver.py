@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from fx_lsp.agent.importing.stand_ins import StandIn
 from fx_lsp.agent.missing.missing_modules import MissingModule
 from fx_lsp.agent.running.input_changes import ErrorText
 from fx_lsp.agent.running.input_search import solutions
@@ -723,6 +724,18 @@ def test_where_the_program_calls_what_is_missing_there_are_few_runs() -> None:
             runs.append(x)
             result: torch.Tensor = missing(x + y)
             return result
+
+    assert list(solve_inputs(Net(), ("x", "y"), {}, [])) == []
+    assert 0 < len(runs) < 3 * MOST_MISSING
+
+
+def test_where_the_program_uses_a_value_of_what_is_missing_there_are_few_runs() -> None:
+    runs: list[torch.Tensor] = []
+
+    class Net(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            runs.append(x)
+            raise TypeError(f"view_as_real(): argument 'input' must be Tensor, not {StandIn.__name__}")
 
     assert list(solve_inputs(Net(), ("x", "y"), {}, [])) == []
     assert 0 < len(runs) < 3 * MOST_MISSING

@@ -30,6 +30,16 @@ class Whole(torch.nn.Module):
         return scaled
 
 
+def halved(x: torch.Tensor) -> torch.Tensor:
+    """The part."""
+    return x / 2
+
+
+def of_halves(x: torch.Tensor) -> torch.Tensor:
+    """Calls its part, and then rejects all."""
+    raise ValueError(halved(x + 1))
+
+
 def shapes(found: Iterator[Input]) -> list[tuple[int, ...]]:
     return [tuple(given.args[0].shape) for given in found]
 
@@ -44,6 +54,13 @@ def test_what_a_run_calls_the_part_with() -> None:
 def test_a_run_that_fails_later_counts() -> None:
     whole = Whole()
     assert shapes(recorded_inputs(whole.part, whole, [Input((torch.zeros(2),))])) == [(2,)]
+
+
+def test_what_a_run_calls_a_function_with() -> None:
+    before = halved
+    (found,) = recorded_inputs(halved, of_halves, [Input((torch.zeros(2),))])
+    assert torch.equal(found.args[0], torch.ones(2))
+    assert halved is before
 
 
 def test_runs_of_the_search_for_inputs_count_and_come_last() -> None:
