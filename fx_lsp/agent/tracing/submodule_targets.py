@@ -84,8 +84,9 @@ class Host:
             self.traced.append(run)
             return self._as_heir(report, type(run.root).__name__) if self._of_heirs else report
         self._built = None
-        if self._of_heirs:  # what fails may be the subclass's own work
-            return None
+        if self._of_heirs:
+            is_own = report.outcome == "failed" and _is_only_built_otherwise(type(run.root), cls)
+            return dataclasses.replace(report, intent="assumed") if is_own else None
         if report.outcome not in ("failed", "unchecked"):
             return None
         in_host = self._watched.report_on(cls, report)
@@ -116,6 +117,18 @@ class Host:
     @cached_property
     def _watched(self) -> _HostTrace:
         return _HostTrace(self._shared.get(on_meta=True))
+
+
+_OF_CONSTRUCTION = frozenset(
+    {"__init__", "__module__", "__qualname__", "__doc__", "__annotations__", "__firstlineno__", "__static_attributes__"}
+)
+"""What a class defines that only differs from its base in how it is built."""
+
+
+def _is_only_built_otherwise(heir: type, cls: type) -> bool:
+    """Whether a subclass changes nothing of ``cls`` but the constructor, so that what fails is not its own work."""
+    below = heir.__mro__[: heir.__mro__.index(cls)]
+    return all(name in _OF_CONSTRUCTION for one in below for name in vars(one))
 
 
 class _HostTrace:
