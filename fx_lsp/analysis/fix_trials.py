@@ -17,7 +17,7 @@ from fx_lsp.analysis.enclosing_models import enclosing_models
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.documents.documents import Snapshot
-from fx_lsp.fixes import Fix, ReadText, fixes_for
+from fx_lsp.fixes import Fix, ReadText, code_edits, fixes_for
 from fx_lsp.fixes.editing import TextChange
 from fx_lsp.fixes.editing.text_edits import applied
 from fx_lsp.fixes.fix_chains import proven_chain
@@ -188,7 +188,7 @@ class FixTrials:
             return
         lines_of, read = self._scheduler.documents.snapshot().lines_of, self._reader((path, traced))
         attempt = partial(self._attempt_chain, path, traced, failure)
-        found = await proven_chain(proofs, lines_of, read, lambda stop, of: self.find_fixes(stop, of, ()), attempt)
+        found = await proven_chain(proofs, lines_of, read, code_edits, attempt)
         if found is not None:
             fix, proof = found
             self._chains[failure] = report, fix

@@ -11,14 +11,14 @@ exclusive.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
 from fx_lsp.rules import rule_for
 
-__all__ = ["Fix", "ReadText", "TextChange", "fixes_for"]
+__all__ = ["Fix", "ReadText", "TextChange", "code_edits", "fixes_for"]
 
 
 def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
@@ -28,17 +28,26 @@ def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> t
     that trace the program. One combines the first edit with a trace without the optional inputs. Each file of the
     failure's chain is parsed once or twice, so call this function only when its result is needed.
     """
+    edits = [*code_edits(failure, read)]
     rule = rule_for(failure.kind)
-    if rule.is_notice:
-        return ()
-    edits = [fix for name in rule.fixes for fix in _module(name).fixes(failure, read)]
-    if rule.capture == "fx":
+    if rule.capture == "fx" and not rule.is_notice:
         concrete_args, leaf_module = _module("concrete_args"), _module("leaf_module")
         combined = [fix for first in edits[:1] for fix in concrete_args.without_optional(first, failure, read, calls)]
         edits[2:2] = combined
         edits = [*concrete_args.fixes(failure, read, calls), *edits, *leaf_module.fixes(failure, read, calls)]
+    return _distinct(edits)
+
+
+def code_edits(failure: Failure, read: ReadText) -> tuple[Fix, ...]:
+    """Those of the edits that change the code that fails, not how it is traced."""
+    rule = rule_for(failure.kind)
+    names = () if rule.is_notice else rule.fixes
+    return _distinct(fix for name in names for fix in _module(name).fixes(failure, read))
+
+
+def _distinct(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
     found: dict[tuple[TextChange, ...], Fix] = {}
-    for fix in edits:
+    for fix in fixes:
         found.setdefault(fix.changes, fix)
     return tuple(found.values())
 
