@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from fx_lsp.agent.messages import Failure, Span, Step
-from fx_lsp.documents.scopes import Function
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
-from fx_lsp.fixes.editing.edited_source import Source, editable, first_line
+from fx_lsp.fixes.editing.edited_source import Source, editable
 from fx_lsp.fixes.editing.text_edits import overlap
-from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, tracing_calls
+from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, directive, tracing_calls
 
 
 def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
@@ -70,7 +69,7 @@ def _specializing(
         new = {name: value for name, value in values.items() if name not in _given(call)}
         if new and (change := _change(call, ", ".join(f'"{name}": {value}' for name, value in new.items()))):
             yield new, change
-    if not calls and values and (said := directive(source, function, _listed(values))):
+    if not calls and values and (said := directive(source, function, f"concrete_args({_listed(values)})")):
         yield values, said
 
 
@@ -155,20 +154,3 @@ def _change(call: TracingCall, entries: str) -> TextChange | None:
         case ast.Dict(values=[*_, last]):
             return call.source.behind(last, f", {entries}")
     return None
-
-
-def directive(source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef, settings: str) -> TextChange | None:
-    """The change that adds a ``concrete_args`` directive above the root (the traced module or function).
-
-    None if the root already has a directive, or is not defined at the top level.
-    """
-    root = next(outer for outer in (function, *source.around(function)) if outer in source.tree.body)
-    if not isinstance(root, (ast.ClassDef, *Function)) or (
-        root is not function and source.parent(function) is not root
-    ):
-        return None
-    first = first_line(root)
-    comments = [source.lines.line(number - 1) for number in range(source.start_of_definition(root), first)]
-    if any(comment.startswith("# fx:") for comment in comments):
-        return None
-    return TextChange(Span(source.path, first, 0, first, 0), f"# fx: concrete_args({settings})\n")

@@ -1,6 +1,7 @@
-"""Record calls to a module instead of tracing into it, with a custom tracer that treats its class as a leaf.
+"""Record calls to a module instead of tracing into it: its class becomes a leaf of a custom tracer, or of a directive.
 
-The fix edits the tracing call. It helps only if the failure is in a submodule rather than in the root itself.
+The fix edits the tracing call; if there is none, it adds a directive above the root. It helps only if the failure is in
+a submodule rather than in the root itself.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from pathlib import PurePath
 
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
-from fx_lsp.fixes.editing.edited_source import Source
+from fx_lsp.fixes.editing.edited_source import Source, editable
 from fx_lsp.fixes.editing.import_edits import Imported, imported
 from fx_lsp.fixes.editing.line_changes import changes_between
-from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, tracing_calls
+from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, directive, tracing_calls
 from fx_lsp.workspace.import_graph import package_of
 
 _NO_HELP = frozenset({"build", "call-binding", "import", "two-tracers"})
@@ -32,7 +33,10 @@ class {name}({fx}.Tracer):
 
 
 def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
-    """One fix for each call that traces the program: the innermost module around the failure becomes a leaf."""
+    """One fix for each call that traces the program: the innermost module around the failure becomes a leaf.
+
+    If no call traces the program, one fix with a directive.
+    """
     leaf = _innermost_module(failure)
     if leaf is None or failure.kind in _NO_HELP:
         return
@@ -41,6 +45,12 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
         known = _known(call.source, file, name)
         if known is not None and (changes := _changes(call, known.name)):
             yield Fix(f"Trace with {name} as a leaf", (*known.changes, *changes))
+    outermost = None if calls else next(editable(failure.chain[:1], read), None)
+    function = outermost[0].function(outermost[1]) if outermost else None
+    if outermost is not None and function is not None:
+        known = _known(outermost[0], file, name)
+        if known is not None and (said := directive(outermost[0], function, f"leaf({known.name})")):
+            yield Fix(f"Trace with {name} as a leaf", (*known.changes, said))
 
 
 def _innermost_module(failure: Failure) -> tuple[str, str] | None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Failure, Span
-from fx_lsp.fixes.concrete_args import directive
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.edited_source import Source, editable
+from fx_lsp.fixes.editing.tracing_call_edits import directive
 
 _TITLE = "Name the arguments that are passed on"
 
@@ -32,7 +32,8 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
             continue
         yield Fix(_TITLE, changes)
         without = ", ".join(f"{name}=None" for name in passing.none)
-        said = directive(source, function, without) if without and len(failure.chain) == 1 else None
+        is_root = without and len(failure.chain) == 1
+        said = directive(source, function, f"concrete_args({without})") if is_root else None
         if said is not None:
             yield Fix(f"{_TITLE}, and trace with {without}", (said, *changes))
 

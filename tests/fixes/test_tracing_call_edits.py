@@ -307,9 +307,22 @@ def test_the_class_is_imported_from_where_it_is(tmp_path: Path) -> None:
     assert "isinstance(m, net.parts.block.Block) or" in mended
 
 
-@pytest.mark.parametrize("how", ["exports = [lambda: fx.symbolic_trace(Net())]", "def export(net):\n    return net"])
-def test_no_leaf_where_the_tracing_call_is_not_a_plain_statement(how: str, tmp_path: Path) -> None:
-    assert Program(tmp_path, BLOCKS.replace("HOW", how)).fixes_at_calls(leaf_module.fixes) == []
+def test_no_leaf_where_the_tracing_call_is_not_a_plain_statement(tmp_path: Path) -> None:
+    text = BLOCKS.replace("HOW", "exports = [lambda: fx.symbolic_trace(Net())]")
+    assert Program(tmp_path, text).fixes_at_calls(leaf_module.fixes) == []
+
+
+def test_a_class_becomes_a_leaf_by_a_directive_where_nothing_traces_the_module(tmp_path: Path) -> None:
+    bad = BLOCKS.replace("HOW", "def build():\n    return Net()")
+    (fix,) = Program(tmp_path, bad).fixes_at_calls(leaf_module.fixes)
+    assert fix.title == "Trace with Block as a leaf"
+    good = applied(bad, fix.changes)
+    assert good == bad.replace("class Net", "# fx: leaf(Block)\nclass Net")
+    targets = {target.key: target for target in find_targets("model.py", good) or ()}
+    leaves = targets["class:Net"].recipe.leaves
+    assert leaves is not None
+    assert leaves.source == "(lambda *leaves: leaves)(Block)"
+    assert Program(tmp_path, good).fixes_at_calls(leaf_module.fixes) == []
 
 
 def test_the_root_does_not_become_a_leaf(tmp_path: Path) -> None:
