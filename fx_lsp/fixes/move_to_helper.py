@@ -32,7 +32,7 @@ _MOST_IN_A_ROW = 6
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     """One fix, at the innermost expression that may be edited, if all code that has to move can be moved."""
     innermost = next(editable(failure.chain, read), None)
-    if innermost is None or failure.kind in _NO_HELP:
+    if innermost is None or (failure.kind in _NO_HELP and not _is_looked_up(failure)):
         return
     source, node = innermost
     part = deciding_part(source, node)
@@ -41,6 +41,11 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
         return
     if recorded := _recorded(source, part):
         yield recorded
+
+
+def _is_looked_up(failure: Failure) -> bool:
+    """Whether a dictionary has no entry for a traced value: it may have one for the number that this stands for."""
+    return failure.kind == "exception" and failure.operation == "index" and failure.error.startswith("KeyError: Proxy(")
 
 
 def wrapped(source: Source, node: ast.expr) -> Fix | None:
@@ -173,6 +178,8 @@ def _name(source: Source, part: Part, extraction: Extraction) -> str:
     match source.statement(first):
         case _ if extraction.outputs:
             words.append(extraction.outputs[0])
+        case _ if isinstance(part, list) and not extraction.returns:
+            words.append("report")
         case ast.Assign(targets=[ast.Name(id=target)]):
             words.append(target)
         case _:
@@ -186,7 +193,8 @@ def _with_function(source: Source, part: Part, extraction: Extraction, name: str
     start, end = source.offsets(nodes[0])[0], source.offsets(nodes[-1])[1]
     call = f"{name}({', '.join(extraction.inputs.values())})"
     if isinstance(part, list):
-        call = f"{', '.join(extraction.outputs)} = {call}" if extraction.outputs else f"return {call}"
+        call = f"{', '.join(extraction.outputs)} = {call}" if extraction.outputs else call
+        call = f"return {call}" if extraction.returns else call
     definition = source.above_definition(nodes[0], _definition(extraction, name))
     above = source.lines.offset_of_python(definition.span.line, 0)
     return source.text[:above] + definition.text + source.text[above:start] + call + source.text[end:]

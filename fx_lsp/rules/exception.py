@@ -94,5 +94,5 @@ traced = torch.fx.symbolic_trace(norm)
 """,
     text=message,
     kinds=("exception",),
-    fixes=("wrap_call",),
+    fixes=("wrap_call", "move_to_helper"),
 )

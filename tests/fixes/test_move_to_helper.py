@@ -41,6 +41,19 @@ CASES = {
         "def _f_result(y):\n    if y.sum() > 10:\n        return y\n    y = y * 2\n    return y - 1",
         "y = x + 1\nreturn _f_result(y)",
     ),
+    "one that only reports": (
+        "if x.shape[0] > 9:\n    print('large', x.shape)\nelif x.shape[0] == 8:\n    print('as usual')\nreturn x",
+        "_f_report",
+        "def _f_report(x):\n    if x.shape[0] > 9:\n        print('large', x.shape)\n    elif x.shape[0] == 8:\n"
+        "        print('as usual')",
+        "_f_report(x)\nreturn x",
+    ),
+    "what a dictionary has for a size": (
+        "scales = {1: 0.5, 2: 0.25, 3: 2.0}\nreturn x * scales[x.shape[0]]",
+        "_f_result",
+        "def _f_result(scales, x):\n    return scales[x.shape[0]]",
+        "scales = {1: 0.5, 2: 0.25, 3: 2.0}\nreturn x * _f_result(scales, x)",
+    ),
     "an assignment": (
         "y = x * 2\ny[y > 0] = 0\nreturn y",
         "_f_y",

@@ -32,6 +32,8 @@ class Extraction:
     """The names that the part assigns and that are read below it; empty for an expression, or if the part returns."""
     body: str
     """The statements of the function, not indented."""
+    returns: bool = False
+    """Whether the part itself returns."""
 
 
 def extracted(source: Source, part: Part) -> Extraction | None:
@@ -69,7 +71,7 @@ class _Extractor:
             name = value.attr if value.attr not in taken else ast.unparse(value).replace(".", "_")
             inputs[name] = text
             replacements[node] = name
-        return Extraction(inputs, tuple(outputs), self._body(replacements)) if inputs else None
+        return Extraction(inputs, tuple(outputs), self._body(replacements), self._returns) if inputs else None
 
     def _calls_to_leave(self) -> list[ast.Call]:
         """The calls of methods that the function can receive the results of: the part makes them first of all."""
@@ -183,14 +185,21 @@ class _Extractor:
     def _outputs(self) -> list[str] | None:
         """The names that the part assigns and that are read below it; empty for an expression, or if the part returns.
 
-        None if no assigned name is read below, or if one that is read may be unbound there.
+        None if no assigned name is read below, unless the part only reports something, or if one that is read may be
+        unbound there.
         """
-        if self._is_expression or self._returns:
+        if self._is_expression or self._returns or self._only_reports:
             return []
         stored = self._stored()
         outputs = [name for name in self._ordered_names() if name in stored and self._flow.is_read_below(name)]
         sure = all(self._flow.is_bound_before(name) or self._flow.is_bound_by(name) for name in outputs)
         return outputs if outputs and sure else None
+
+    @property
+    def _only_reports(self) -> bool:
+        """Whether the part does nothing but call functions for what they do, as it does to print or to warn."""
+        inner = [node for node in self._inner if isinstance(node, ast.stmt)]
+        return all(isinstance(node, ast.If | ast.Expr) for node in inner) and not self._stored()
 
     def _is_input(self, name: str, outputs: Iterable[str]) -> bool:
         return self._flow.is_bound_before(name) or (name not in self._stored() and name not in outputs)
