@@ -41,6 +41,14 @@ CASES = {
         "def _f_result(y):\n    if y.sum() > 10:\n        return y\n    y = y * 2\n    return y - 1",
         "y = x + 1\nreturn _f_result(y)",
     ),
+    "two lists that grow": (
+        "n = x.shape[1]\nrow, col = [], []\nfor i in range(n - 1):\n    row.append(i), col.append(i + 1)\n"
+        "return x[:, row] * x[:, col]",
+        "_f_row",
+        "def _f_row(n, row, col):\n    for i in range(n - 1):\n        row.append(i), col.append(i + 1)\n"
+        "    return row, col",
+        "n = x.shape[1]\nrow, col = [], []\nrow, col = _f_row(n, row, col)\nreturn x[:, row] * x[:, col]",
+    ),
     "one that only reports": (
         "if x.shape[0] > 9:\n    print('large', x.shape)\nelif x.shape[0] == 8:\n    print('as usual')\nreturn x",
         "_f_report",

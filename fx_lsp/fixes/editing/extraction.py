@@ -115,7 +115,12 @@ class _Extractor:
         return True
 
     def _is_known_effect(self, value: ast.expr) -> bool:
-        """Whether the statement ``value`` is a constant, changes a name's value in place, or calls a global name."""
+        """Whether the statement ``value`` is a constant, changes a name's value in place, or calls a global name.
+
+        Or several of these, as in ``rows.append(i), columns.append(j)``.
+        """
+        if isinstance(value, ast.Tuple):
+            return all(map(self._is_known_effect, value.elts))
         if isinstance(value, ast.Constant) or _changed(value) is not None:
             return True
         return isinstance(value, ast.Call) and _root(value.func) not in {*self._local_names(), None}
