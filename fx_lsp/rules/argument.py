@@ -22,7 +22,8 @@ Python code. This works for traced values, numbers, strings, `None`, dtypes, dev
 lists, dicts, named tuples, dataclasses and slices of these; and for tensors and modules. It does not work for sets,
 bytes, functions, iterators, NumPy numbers and arrays, or objects of your own classes.
 
-- For a NumPy number: convert it with `float(n)` or `int(n)` while the module is built.
+- For a NumPy number: convert it with `float(n)` or `int(n)` while the module is built. For a NumPy array: pass
+  `array.tolist()`, or a tensor.
 - For a set: use a tuple. For an iterator or a generator: use a list.
 - For an object of your own class: make the class a dataclass or a named tuple, or give it a method
   `__fx_create_arg__(self, tracer)`.
@@ -50,5 +51,5 @@ traced = torch.fx.symbolic_trace(statistics)
 """,
     text=message,
     kinds=("argument",),
-    fixes=("wrap_call", "move_to_helper"),
+    fixes=("numpy_argument", "wrap_call", "move_to_helper"),
 )

@@ -62,12 +62,18 @@ class Values:
         """Whether ``node`` is an attribute of ``self`` that is known to be true or false, not a tensor."""
         match node:
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                assigned = list(self._assigned_to_self(node, name))
+                assigned = self.assigned_to_self(node)
                 return (name == "training" and not assigned) or (bool(assigned) and all(map(self._is_truth, assigned)))
         return False
 
+    def assigned_to_self(self, node: ast.expr) -> list[ast.expr | None]:
+        """What the class around ``node`` assigns to it, an attribute of ``self``; None for what is not known."""
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                return list(self._assigned_to_self(node, name))
+        return []
+
     def _assigned_to_self(self, node: ast.expr, name: str) -> Iterator[ast.expr | None]:
-        """What the class around ``node`` assigns to an attribute of ``self``; None if that is not known."""
         for statement in ast.walk(self._source.enclosing_class(node) or ast.Pass()):
             match statement:
                 case ast.Attribute(value=ast.Name(id="self"), attr=attribute, ctx=ast.Store()) if attribute == name:
