@@ -65,7 +65,7 @@ Wanted = Mapping[Path, TensorLike]
 
 def is_shape(shape: tuple[int, ...]) -> bool:
     """Whether a tensor of this shape is tried: neither empty nor huge."""
-    return len(shape) <= LONGEST_SHAPE and 0 < math.prod(shape) <= LARGEST
+    return len(shape) <= LONGEST_SHAPE and all(size > 0 for size in shape) and math.prod(shape) <= LARGEST
 
 
 def put(container: dict[Any, Any], path: Path, value: torch.Tensor | int | None) -> None:

@@ -14,7 +14,7 @@ from fx_lsp.agent.running.input_changes import ErrorText
 from fx_lsp.agent.running.input_search import solutions
 from fx_lsp.agent.running.input_solver import MOST_MISSING, _one_by_one, solve_inputs
 from fx_lsp.agent.running.search_budget import SearchBudget
-from fx_lsp.agent.running.wanted_inputs import TensorLike, Wanted
+from fx_lsp.agent.running.wanted_inputs import TensorLike, Wanted, is_shape
 from fxcore.accelerators import OnCpu
 
 
@@ -700,6 +700,11 @@ def test_an_optional_input_may_be_a_label_for_each_item() -> None:
 def test_a_tensor_that_is_indexed_may_need_more_items() -> None:
     told = ErrorText("IndexError: index 4 is out of bounds for dimension 0 with size 4", ())
     assert 5 in told.sizes
+
+
+def test_neither_empty_nor_negative_sizes_are_tried() -> None:
+    shapes = [(2, 3), (), (2, 0), (2, -1, -1)]
+    assert list(map(is_shape, shapes)) == [True, True, False, False]
 
 
 def test_known_values_stay_as_they_are() -> None:
