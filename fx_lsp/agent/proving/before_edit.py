@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
+from fx_lsp.agent.proving.edited_function import is_whole
 from fx_lsp.agent.proving.failed_builds import FailedBuilds
 from fx_lsp.agent.proving.failure_matching import FoundFailures, Places, failures_met
 from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
@@ -26,6 +27,7 @@ from fx_lsp.agent.proving.trial_runs import (
     function_of,
     run_on_inputs,
     side_effects,
+    without_end,
 )
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.written_lists import written_lists
@@ -41,12 +43,19 @@ class _NotRun(ProofEnded):
 
 @dataclass(frozen=True)
 class FunctionAlone:
-    """A function that was run alone."""
+    """A function that was run alone, or of which the beginning was."""
 
     path: str
     name: str
+    end: int
+    """How many of its last statements were left out; none if 0."""
     effects: tuple[Effects, ...]
     """What it does to the rest of the program, for each of its inputs."""
+
+    @property
+    def described(self) -> str:
+        """What was run."""
+        return f"{'the beginning of ' if self.end else ''}`{self.name}`, run alone,"
 
 
 @dataclass(frozen=True)
@@ -147,20 +156,36 @@ class BeforeEdit:
         return before
 
     def _function(self) -> ProgramBefore:
-        """What the only function does that the edit changes, and where the program breaks. Raises `ProofEnded`."""
-        path, name = self._context.edit.changed_function()
+        """What the only function does that the edit changes, and where the program breaks. Raises `ProofEnded`.
+
+        If no inputs are found for the function, or if it is all of the program, only its beginning is run.
+        """
+        path, name, end = self._context.edit.changed_function()
         watched = self._context.edit.watched(self._owns)
         program, run = self._built({}, watched)
-        function = function_of(program, self._file, path, name)
-        if written_lists(forward_of(program.built.root)):  # invented tensors would prove nothing about lists
+        function, whole = function_of(program, self._file, path, name), program.built.root
+        if any(found.is_certain for found in written_lists(forward_of(whole)).values()):
+            # Invented tensors would prove nothing about lists. Where a list is less certain, both are tried.
             raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
+        search, part = InputSearch(dict, program.built.recipe.inputs, parts_not_run(watched, run)), function.built.root
+        found = None
+        if not is_whole(part, whole):
+            search = replace(search, whole=whole, part=part)
+            try:
+                found = self._run_alone(function, search)
+            except ProofEnded as ended:
+                if not (ended.lacks_inputs and end):
+                    raise
+        runs, effects = found or self._run_alone(without_end(function, end), search)
+        before = self._broken_with({}, runs, program.built.shown)
+        return replace(before, function=FunctionAlone(path, name, 0 if found else end, effects))
+
+    def _run_alone(self, function: Program, search: InputSearch) -> tuple[ProgramRuns, tuple[Effects, ...]]:
+        """What a function does, and its side effects. Raises `ProofEnded`."""
         apart = self._context.apart()
-        search = InputSearch(dict, program.built.recipe.inputs, parts_not_run(watched, run), whole=program.built.root)
         runs, _ = run_on_inputs(apart, self._file, function, search, None)
         runs = apart(partial(with_other_kinds, function, runs))
-        effects = apart(partial(side_effects, function, runs.inputs))
-        before = self._broken_with({}, runs, program.built.shown)
-        return replace(before, function=FunctionAlone(path, name, effects))
+        return runs, apart(partial(side_effects, function, runs.inputs))
 
     def _built_with(self, sizes: Sizes) -> ProgramBefore:
         """What the program does that is built with ``sizes``; if no inputs are found, only where it breaks."""

@@ -27,35 +27,35 @@ def changed_function(old: str, new: str, line: int) -> str | None:
     None if there is no such function, or if the edit changes something else.
     """
     before, after = ast.parse(old), ast.parse(new)
-    functions = {name: ast.dump(node) for name, node in _functions(after.body)}
-    changed = [(name, node) for name, node in _functions(before.body) if functions.get(name) != ast.dump(node)]
+    functions = {name: ast.dump(node) for name, node in functions_of(after.body)}
+    changed = [(name, node) for name, node in functions_of(before.body) if functions.get(name) != ast.dump(node)]
     around = [
         (name, node)
-        for name, node in _functions(before.body)
+        for name, node in functions_of(before.body)
         if node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
     if len(changed) > 1 or not (found := changed or around[:1]):
         return None
     name = found[0][0]
-    both = [node for tree in (before, after) for other, node in _functions(tree.body) if other == name]
+    both = [node for tree in (before, after) for other, node in functions_of(tree.body) if other == name]
     if any(isinstance(part, ast.Global | ast.Nonlocal) for node in both for part in ast.walk(node)):
         return None
     return name if _without(before, name) == _without(_without_additions(before, after), name) else None
 
 
-def _functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
+def functions_of(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
     """The functions of a module and the methods of its classes, with their qualified names."""
     for node in body:
         if isinstance(node, ast.FunctionDef):
             yield prefix + node.name, node
         elif isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, f"{prefix}{node.name}.")
+            yield from functions_of(node.body, f"{prefix}{node.name}.")
 
 
 def _without(module: ast.Module, name: str) -> str:
     """The text of a module with an empty function ``name``."""
     module = copy.deepcopy(module)
-    for other, node in _functions(module.body):
+    for other, node in functions_of(module.body):
         if other == name:
             node.body = [ast.Pass()]
     return ast.unparse(module)
@@ -86,16 +86,19 @@ def _without_additions(old: ast.Module, new: ast.Module) -> ast.Module:
 def function_in(program: Callable[..., Any], namespace: Mapping[str, Any], file: str, name: str) -> Any:
     """The function ``name`` of a file: a method of one of the modules of ``program``, or a function of the file.
 
-    None if there is none, if it is the whole ``program``, or if it is the method of several modules that are not alike.
+    None if there is none, or if it is the method of several modules that are not alike.
     """
     short = name.rpartition(".")[2]
     if owners := [owner for owner in modules_of(program) if _is_from(getattr(type(owner), short, None), file, name)]:
-        is_whole = owners[0] is program and short == "forward"
         first, *others = map(_settings, owners)
-        return None if is_whole or any(other != first for other in others) else getattr(owners[0], short)
+        return None if any(other != first for other in others) else getattr(owners[0], short)
     modules = [vars(module) for module in [*sys.modules.values()] if getattr(module, "__file__", None) == file]
-    found = next((known[name] for known in (namespace, *modules) if _is_from(known.get(name), file, name)), None)
-    return None if found is program else found
+    return next((known[name] for known in (namespace, *modules) if _is_from(known.get(name), file, name)), None)
+
+
+def is_whole(function: Callable[..., Any], program: Callable[..., Any]) -> bool:
+    """Whether ``function`` is all of the ``program``, or the ``forward`` of a program that is a module."""
+    return function in (program, getattr(program, "forward", None))
 
 
 def _settings(module: torch.nn.Module) -> list[tuple[Any, ...]]:

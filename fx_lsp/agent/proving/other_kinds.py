@@ -16,6 +16,9 @@ from fx_lsp.agent.proving.run_in_child import ChildRunner
 from fx_lsp.agent.proving.trial_runs import Program, ProgramRuns
 from fx_lsp.agent.running.observation import Input, Observation, forward_of, observe
 
+MOST_ITEMS = 8
+"""How many items a tensor may have that becomes a list of them."""
+
 _TENSOR = (torch.Tensor, "torch.Tensor", "Tensor")
 """The annotation of a tensor, which is text if the file imports ``annotations`` from ``__future__``."""
 
@@ -53,5 +56,6 @@ def _of_other_kinds(program: Program, given: Input) -> Iterator[Input]:
 
 
 def _others(tensor: torch.Tensor) -> list[Any]:
-    """What a program may have in the place of ``tensor``."""
-    return [(tensor, tensor), [tensor, tensor], tensor.shape, 3, 0.5, None]
+    """What a program may have in the place of ``tensor``, such as a list of two like it, or of its items."""
+    items = [*tensor.unbind()] if tensor.dim() and len(tensor) <= MOST_ITEMS else []
+    return [(tensor, tensor), [tensor, tensor], (*items,), items, tensor.shape, 3, 0.5, None]

@@ -20,6 +20,7 @@ from fx_lsp.agent.proving.failure_matching import (
     replaced_expressions,
     span_of,
 )
+from fx_lsp.agent.proving.function_beginning import unchanged_end
 from fx_lsp.agent.proving.line_coverage import Part, parts_of_branch, replaced_parts
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 
@@ -67,14 +68,17 @@ class ProposedEdit:
         lines = (lines_of(text)[line - 1] for other, text in texts for line in edited_lines(other, text))
         return max((int(number) for line in lines for number in re.findall(r"\b\d{1,9}\b", line)), default=0)
 
-    def changed_function(self) -> tuple[str, str]:
-        """The file and the name of the only function that the edit changes. Raises `ProofEnded` if it changes more."""
+    def changed_function(self) -> tuple[str, str, int]:
+        """The file and the name of the only function that the edit changes, and how many statements end it unchanged.
+
+        Raises `ProofEnded` if it changes more.
+        """
         texts = [*self._texts()]
         if len(texts) == 1 and not self.fixes_argument and self._request.capture == "fx":
             ((path, old, new),) = texts
             line = next((span.line for span in reversed(self._steps()) if span.file == path), 0)
             if name := changed_function(old, new, line):
-                return path, name
+                return path, name, unchanged_end(old, new, name, line)
         raise ProofEnded("untried", "the edit changes more than one function", True)
 
     def watched(self, owns: Owns) -> list[Part]:

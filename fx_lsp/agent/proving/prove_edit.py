@@ -40,6 +40,7 @@ from fx_lsp.agent.proving.trial_runs import (
     check_program,
     function_of,
     side_effects,
+    without_end,
 )
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 
@@ -205,7 +206,7 @@ class _EditProof:
             raise ProofEnded("untried", f"no input was found that reaches {part.where}", True)
         recipe = self._request.target.recipe
         where = f", as a part of `{recipe.root.source}`" if recipe.is_host else ""
-        what = f"`{before.function.name}`, run alone," if before.function else "the edited code"
+        what = before.function.described if before.function else "the edited code"
         proven = f"{what} behaves the same on {len(before.runs.inputs)} inputs{where}"
         proven = f"{proven}, with {_described(before.sizes)}" if before.sizes else proven
         proven = f"{proven}, but {unlike[0]}" if unlike else proven
@@ -228,6 +229,7 @@ class _EditProof:
             raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
         if before.function is not None:
             program = function_of(program, file, before.function.path, before.function.name)
+            program = without_end(program, before.function.end) if before.function.end else program
         if before.on_way is None:
             found = self._failures_after(before.sizes, file)
         else:

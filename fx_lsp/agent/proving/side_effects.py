@@ -1,14 +1,14 @@
 """What a call of a function does that only the rest of its program would notice.
 
 If a whole program is run, all of this has an effect on its output. If a function is run alone, it has none: whether it
-returns a view or a copy of an input, and what it keeps in its module or its file for later.
+returns a view or a copy of an input, or of what is kept, and what it keeps in its module or its file for later.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -19,6 +19,10 @@ from fx_lsp.agent.running.plain_values import tensors_of
 
 Effects = tuple[str, ...]
 """The same for two functions if nothing that calls them can tell them apart by their side effects."""
+
+
+_CODE = (type, FunctionType, ModuleType, torch.nn.Module)
+"""The types of what a program consists of."""
 
 
 class KeepsState(Exception):
@@ -36,12 +40,30 @@ def effects_of(function: Callable[..., Any], given: Input) -> Effects:
     tensors = tensors_of([output])
     strides = [tensor.stride() if tensor.layout is torch.strided else () for tensor in tensors]
     shared = [(tensor.requires_grad, _shared(tensor, known), _shared(tensor, tensors)) for tensor in tensors]
-    return *map(repr, strides), *map(repr, shared)
+    objects = [(f"argument {number}", value) for number, value in enumerate(_mutable(arguments))]
+    objects += [(name, value) for name, *values in kept for value in _mutable(values)]
+    same = [[name for name, value in objects if value is one] for one in _mutable([output])]
+    return *map(repr, strides), *map(repr, shared), *map(repr, same)
 
 
 def _shared(tensor: torch.Tensor, others: list[torch.Tensor]) -> list[int]:
     """The numbers of those of the ``others`` that share their memory with ``tensor``."""
     return [number for number, other in enumerate(others) if (at := _memory(tensor)) and at == _memory(other)]
+
+
+def _mutable(values: Iterable[Any]) -> list[Any]:
+    """The lists, dicts, sets and objects in ``values``, also in containers, which their program may change later."""
+    found: dict[int, Any] = {}
+    waiting = [*values]
+    for value in waiting:
+        if isinstance(value, tuple):
+            waiting += value
+        elif id(value) not in found and not isinstance(value, _CODE) and not isinstance(value, torch.Tensor):
+            if isinstance(value, list | dict):
+                waiting += value.values() if isinstance(value, dict) else value
+            if isinstance(value, list | dict | set) or hasattr(value, "__dict__"):
+                found[id(value)] = value
+    return [*found.values()]
 
 
 def _memory(tensor: torch.Tensor) -> int:
@@ -74,8 +96,7 @@ def _items(value: Any) -> tuple[Any, ...]:
         return (*value.keys(), *value.values())
     if isinstance(value, list | set):
         return (*value,)
-    is_code = isinstance(value, type | FunctionType | ModuleType | torch.nn.Module)
-    return () if is_code else tuple(getattr(value, "__dict__", {}).values())
+    return () if isinstance(value, _CODE) else tuple(getattr(value, "__dict__", {}).values())
 
 
 def _are_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:

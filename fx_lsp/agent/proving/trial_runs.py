@@ -23,6 +23,7 @@ from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.proving.decisive_inputs import decisive_inputs
 from fx_lsp.agent.proving.edited_function import function_in
 from fx_lsp.agent.proving.failed_builds import NotBuilt
+from fx_lsp.agent.proving.function_beginning import beginning_of
 from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
 from fx_lsp.agent.proving.result_comparison import (
     Compare,
@@ -145,17 +146,27 @@ class InputSearch:
     host: Target | None = None
     """The module that the program is a part of, if it was built as a part of one."""
     whole: Callable[..., Any] | None = None
-    """The program that calls what is run, a method."""
+    """The program that calls the ``part``."""
+    part: Callable[..., Any] | None = None
+    """The function of which all, or only the beginning, is run."""
     any_values: bool = False
     """Whether the program should accept the inputs' sizes whatever the values are; see `_for_any_values`."""
 
 
 def function_of(program: Program, file: ImportedFile, path: str, name: str) -> Program:
-    """Only the function ``name`` of the file ``path``, which ``program`` calls. Raises `ProofEnded`."""
+    """Only the function ``name`` of the file ``path``, which ``program`` calls or is. Raises `ProofEnded`."""
     found = function_in(program.built.root, file.namespace, path, name)
     if found is None:
         raise ProofEnded("untried", f"`{name}` can't be run alone", True)
     return replace(program, built=replace(program.built, root=found, concrete_args=None))
+
+
+def without_end(function: Program, end: int) -> Program:
+    """Only the beginning of a function, without its last ``end`` statements. Raises `ProofEnded`."""
+    found = beginning_of(function.built.root, end)
+    if found is None:
+        raise ProofEnded("untried", f"no part of `{function.built.root.__qualname__}` can be run alone", True)
+    return replace(function, built=replace(function.built, root=found))
 
 
 def side_effects(program: Program, inputs: Collection[Input]) -> tuple[Effects, ...]:
@@ -326,7 +337,7 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
         with budget:
             inputs = find_inputs(
                 itertools.chain(
-                    _from_whole(file, root, search, may_run),
+                    _from_whole(file, search, may_run),
                     cheap,
                     _from_host(file, root, search, may_run),
                     solutions_on_meta(root, fixed, may_run, near),
@@ -367,12 +378,12 @@ def _from_host(file: ImportedFile, root: Callable[..., Any], search: InputSearch
         yield Input((), {**given.by_parameter(root), **fixed}) if fixed else given
 
 
-def _from_whole(file: ImportedFile, root: Callable[..., Any], search: InputSearch, may_run: MayRun) -> Iterator[Input]:
-    """What the program calls its function ``root`` with, also in runs that fail later."""
-    if search.whole is not None:
+def _from_whole(file: ImportedFile, search: InputSearch, may_run: MayRun) -> Iterator[Input]:
+    """What the program calls a function with that is run alone, also in runs that fail later."""
+    if search.whole is not None and search.part is not None:
         source = "".join(linecache.getlines(file.workspace.file))
         guesses = candidates(search.whole, {}, example_input(search.inputs, file.namespace), source, file.namespace)
-        yield from _recorded(root, search.whole, guesses, may_run)
+        yield from _recorded(search.part, search.whole, guesses, may_run)
 
 
 def _recorded(

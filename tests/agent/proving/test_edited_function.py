@@ -88,6 +88,47 @@ async def test_a_function_is_tried_alone(client: Client, old: str, new: str, ver
     assert (proof.verdict, reason in proof.reason) == (verdict, True), proof.reason
 
 
+WITHOUT_END = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.__lin = nn.Linear(8, 8)
+        self.sizes = [1]
+
+    def forward(self, x: torch.Tensor, factor: float = 2.0):
+        x = self.__lin(x) + len(super().extra_repr())
+        number = factor if factor > 1 else 1.0
+        unused = number
+        sizes = self.sizes
+        y = x * number / len(x)
+        z = y + number
+        sizes.append(z)
+        raise ValueError("a package is missing")
+"""
+"""A program that ends with what can't be run."""
+
+SUM = "y = x * number / len(x)"
+BEFORE_SUM = f"unused = number\n        sizes = self.sizes\n        {SUM}"
+MENDED = BEFORE_SUM.replace("len(x)", "x.size(0)")
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(
+    ("new", "verdict", "reason"),
+    [
+        (MENDED.replace("unused = number\n", "\n"), "proven", "the beginning of `Net.forward`, run alone, behaves the"),
+        (f"{MENDED}\n        number = 3.0", "refuted", "differs in the edited code"),
+        (MENDED.replace("self.sizes", "[1]"), "untried", "other side effects"),
+    ],
+)
+async def test_the_beginning_of_a_function_is_tried_alone(client: Client, new: str, verdict: str, reason: str) -> None:
+    proof = await tried(client, BEFORE_SUM, new, WITHOUT_END)
+    assert (proof.verdict, reason in proof.reason) == (verdict, True), proof.reason
+
+
 @pytest.mark.asyncio(loop_scope="session")
 async def test_what_may_be_given_lists_is_not_tried_alone(client: Client) -> None:
     text = NET.replace("def forward(self, x)", "def forward(self, x: list[torch.Tensor])")
@@ -126,6 +167,10 @@ class Net(nn.Module):
     def scaled(self, x, count):
         return x * 2 if count > 4 else x * 3
 
+    def joined(self, xs):
+        a, b, c = xs
+        return a + b + c + len(xs)
+
     def noted(self, x):
         SEEN.append(1)
         return x / len(x)
@@ -145,6 +190,7 @@ class Net(nn.Module):
     def forward(self, x):
         torch.linalg.inv(x.flatten()[:1].reshape(1, 1) * 0)
         x = self.parts(x, x.split(2)) + self.scaled(x, x.size(0)) + sum(block.half(x) for block in self.blocks)
+        x = x + self.joined(x.split(1))
         return self.noted(x) + self.counted(x) + self.configured(x) + self.drawn(x)
 """
 """A program that fails before it calls any of its functions."""
@@ -156,6 +202,7 @@ class Net(nn.Module):
     [
         ("x / len(y)\n\n    def scaled", "x / y.size(0)\n\n    def scaled", "'tuple' object has no attribute 'size'"),
         ("x * 2 if count > 4 else x * 3", "torch.where(count > 4, x * 2, x * 3)", "given a tensor of shape"),
+        ("a + b + c + len(xs)", "a + b + c + xs.size(0)", "'tuple' object has no attribute 'size'"),
         ("x / len(y)\n\nclass Net", "x / y.size(0)\n\nclass Net", "`Block.half` can't be run alone"),
         ("SEEN.append(1)\n        return x / len(x)", "return x / x.size(0)", "its module or its file keeps"),
         ("type(self).calls += 1\n        return x - len(x)", "return x - x.size(0)", "its module or its file keeps"),

@@ -1,0 +1,93 @@
+"""Cuts off the end of a function that an edit changes, to run what comes before, which has the whole edit.
+
+The end may need what nobody has, such as a package that is not installed. It is the same before and after the edit, so
+it does the same if the beginning leaves it the same variables.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import linecache
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any
+
+from fx_lsp.agent.proving.edited_function import functions_of
+
+READ_ALL = frozenset({"eval", "exec", "locals", "vars"})
+"""Functions that may read any variable."""
+
+PREFIX = "beginning_of_"
+"""What the names of the functions that are cut off begin with."""
+
+
+def unchanged_end(old: str, new: str, name: str, line: int) -> int:
+    """How many of the last statements of the function ``name`` are the same in both texts, and behind ``line``."""
+    before, after = (dict(functions_of(ast.parse(text).body))[name].body[::-1] for text in (old, new))
+    pairs = itertools.takewhile(lambda pair: ast.dump(pair[0]) == ast.dump(pair[1]), zip(before, after, strict=False))
+    return sum(1 for statement, _ in pairs if statement.lineno > line)
+
+
+def beginning_of(function: Callable[..., Any], end: int) -> Any:
+    """``function`` without its last ``end`` statements; it returns a dict of the variables that these mention.
+
+    A method becomes a method of the same object, whose class receives it. None if the function can't be cut off: if
+    nothing would be left, or if it is decorated, a generator, or one of those whose end may read any variable.
+    """
+    plain = getattr(function, "__func__", function)
+    if not isinstance(plain, FunctionType) or inspect.isgeneratorfunction(plain):
+        return None
+    code = plain.__code__
+    tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    definition = dict(functions_of(tree.body)).get(plain.__qualname__)
+    if definition is None or definition.lineno != code.co_firstlineno or not 0 < end < len(definition.body):
+        return None
+    mentioned = {node.id for one in definition.body[-end:] for node in ast.walk(one) if isinstance(node, ast.Name)}
+    if not mentioned.isdisjoint(READ_ALL):
+        return None
+    owner = getattr(function, "__self__", None)
+    variables = [*code.co_varnames[owner is not None :], *code.co_cellvars]
+    definition.body[-end:] = [_returning(sorted(mentioned.intersection(variables)), definition.lineno)]
+    cut = _compiled(definition, code.co_filename, plain)
+    if cut is None or owner is None:
+        return cut
+    cut.__name__ = f"{PREFIX}{plain.__name__}"  # by which a tracer finds it
+    setattr(type(owner), cut.__name__, cut)
+    return getattr(owner, cut.__name__)
+
+
+def _returning(names: list[str], line: int) -> ast.stmt:
+    """A statement that returns the variables with these names, as far as they have values.
+
+    It counts as part of ``line``, since nothing else in the text should count as run because of it.
+    """
+    text = f"return {{name: value for name, value in locals().items() if name in {names!r}}}"
+    return ast.increment_lineno(ast.parse(text), line - 1).body[0]
+
+
+def _compiled(definition: ast.FunctionDef, file: str, original: FunctionType) -> FunctionType | None:
+    """A function with the names, defaults and cells of the ``original``; None if it needs other cells."""
+    *_, cls, _ = ("", *original.__qualname__.split("."))
+    module = ast.Module([definition], [])
+    if cls:  # which the names of private attributes depend on, and ``super()``
+        around = ast.parse(f"class {cls}: pass")
+        around.body[0].body = module.body  # type: ignore[attr-defined]
+        module = around
+    cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
+    code = _code_of(compile(module, file, "exec"), definition.name)
+    if not cells.keys() >= {*code.co_freevars}:
+        return None
+    closure = tuple(cells[name] for name in code.co_freevars)
+    made = FunctionType(code, original.__globals__, original.__name__, original.__defaults__, closure)
+    made.__kwdefaults__ = original.__kwdefaults__
+    made.__qualname__ = original.__qualname__
+    made.__annotations__ = original.__annotations__
+    return made
+
+
+def _code_of(module: CodeType, name: str) -> CodeType:
+    """The code of the function ``name``, which a module, or its only class, defines."""
+    inner = [constant for constant in module.co_consts if isinstance(constant, CodeType)]
+    return next((code for code in inner if code.co_name == name), None) or _code_of(inner[0], name)

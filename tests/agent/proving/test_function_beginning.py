@@ -1,0 +1,80 @@
+"""What is left of a function without its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.proving.function_beginning import PREFIX, beginning_of, unchanged_end
+
+OLD = "class Net:\n    def forward(self, x):\n        y = len(x)\n        z = y + 1\n        return z\n"
+
+
+def test_the_end_is_what_an_edit_leaves_behind_the_line_that_fails() -> None:
+    assert unchanged_end(OLD, OLD.replace("len(x)", "x.size(0)"), "Net.forward", 3) == 2
+    assert unchanged_end(OLD, f"import torch\n{OLD}", "Net.forward", 3) == 2
+    assert unchanged_end(OLD, OLD.replace("return z", "return z + 0"), "Net.forward", 3) == 0
+
+
+class Base(torch.nn.Module):
+    """Has what a method calls with ``super``."""
+
+    def scaled(self, x: float) -> float:
+        return 3 * x
+
+
+class Net(Base):
+    """Methods to cut off."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.__private = 1.0
+
+    def forward(self, x: float, *, factor: float = 2.0) -> float:
+        y = super().scaled(x) + self.__private
+        _unused, number = y, factor
+        if x < 0:
+            late = x
+        y += number
+        return y + late + len(f"{x}")
+
+    def reading_all(self, x: float) -> Any:
+        y = x
+        return locals()
+
+    def generating(self, x: float) -> Iterator[float]:
+        y = x
+        yield y
+
+
+def doubled(x: float) -> float:
+    y = 2 * x
+    z = y + 1
+    print(z)
+    return 0.0
+
+
+def test_a_method_without_its_end_returns_what_the_end_mentions() -> None:
+    net = Net()
+    cut = beginning_of(net.forward, 2)
+    assert cut(1.0) == {"x": 1.0, "y": 4.0, "number": 2.0}
+    assert cut(-1.0, factor=5.0)["late"] == -1.0
+    assert cut.__self__ is net
+    assert getattr(net, f"{PREFIX}forward") == cut
+
+
+def test_a_function_without_its_end() -> None:
+    assert beginning_of(doubled, 2)(2.0) == {"z": 5.0}
+    assert beginning_of(doubled, 3)(2.0) == {"y": 4.0}
+
+
+def test_what_cannot_be_cut_off() -> None:
+    net = Net()
+    assert beginning_of(doubled, 0) is None
+    assert beginning_of(doubled, 4) is None
+    assert beginning_of(net.reading_all, 1) is None
+    assert beginning_of(net.generating, 1) is None
+    assert beginning_of(torch.no_grad()(doubled), 1) is None
+    assert beginning_of(len, 1) is None
