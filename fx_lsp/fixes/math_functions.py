@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from fx_lsp.fixes.editing import Fix
 from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression
+from fx_lsp.fixes.editing.expression_values import Values
 from fx_lsp.fixes.editing.import_edits import imported
 
 _ROUND = frozenset({"ceil", "floor"})
@@ -57,6 +58,8 @@ class _Numbers:
                 return self._as_int(value)
             case ast.Call(func=function, args=[value], keywords=[]):
                 module, _, name = (self._source.names.qualified(function) or "").rpartition(".")
+                if module == "numpy" and name == "prod" and Values(self._source).is_shape(value):
+                    return f"{self._math}.prod({self._source.slice(value)})"  # an int
                 if module == "numpy" and name in _SAME:
                     call = f"{self._math}.{name}({self._argument(value)})"
                     return f"float({call})" if name in _ROUND and not as_int else call
@@ -76,9 +79,9 @@ class _Numbers:
         return self._source.slice(value)
 
     def _as_int(self, value: ast.expr) -> str | None:
-        """The text for ``value`` as an int, which ``math.ceil`` and ``math.floor`` return anyway."""
+        """The text for ``value`` as an int, which some functions of ``math`` return anyway."""
         text = self.text(value, as_int=True)
-        is_int = text is not None and text.startswith(tuple(f"{self._math}.{name}(" for name in _ROUND))
+        is_int = text is not None and text.startswith(tuple(f"{self._math}.{name}(" for name in (*_ROUND, "prod")))
         return text if text is None or is_int else f"int({text})"
 
 

@@ -1,6 +1,6 @@
-"""Pass sizes as one tuple instead of as separate arguments.
+"""Pass sizes as one tuple instead of as separate arguments, and write a tuple instead of a ``torch.Size``.
 
-C++ code accepts traced values in a tuple of sizes, but only plain integers as separate arguments.
+C++ code accepts traced values in a tuple of sizes, but only plain integers as separate arguments or in a `torch.Size`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from fx_lsp.fixes.editing import Fix
-from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression
+from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression, tuple_text
 
 FUNCTIONS = frozenset({"torch.zeros", "torch.ones", "torch.empty", "torch.rand", "torch.randn"})
 """Functions whose positional arguments are sizes, or one tuple of them."""
@@ -34,8 +34,13 @@ def takes_sizes(source: Source, call: ast.Call) -> bool:
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix if the failing expression is a call with its sizes as separate arguments."""
+    """One fix if the failing expression is a call with its sizes as separate arguments, or makes a ``torch.Size``."""
     match node:
+        case ast.Call(func=function, args=[ast.List(elts=sizes) | ast.Tuple(elts=sizes)], keywords=[]):
+            is_listed = not any(isinstance(size, ast.Starred) for size in sizes)
+            if is_listed and source.names.qualified(function) == "torch.Size":
+                text = tuple_text([source.slice(size) for size in sizes])
+                yield Fix("Write a tuple instead of a torch.Size", (source.replaced(node, text),))
         case ast.Call(args=[first, _, *_] as sizes) if takes_sizes(source, node):
             if not any(isinstance(size, ast.Starred) for size in sizes):
                 yield Fix("Pass the sizes as a tuple", (source.before(first, "("), source.behind(sizes[-1], ")")))

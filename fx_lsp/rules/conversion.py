@@ -98,5 +98,5 @@ traced = torch.fx.symbolic_trace(unflatten)
 """,
     text=message,
     kinds=("conversion",),
-    fixes=("symbolic_numbers", "size_tuple", "narrow_slice", "wrap_call", "move_to_helper"),
+    fixes=("math_functions", "symbolic_numbers", "size_tuple", "narrow_slice", "wrap_call", "move_to_helper"),
 )

@@ -286,8 +286,14 @@ def test_other_indices_are_left(body: str, tmp_path: Path) -> None:
     [
         ("x / np.sqrt(x.shape[-1])", "x / math.sqrt(x.shape[-1])"),
         ("x[:, : int(np.ceil(x.shape[1] / 2))]", "x[:, : math.ceil(x.shape[1] / 2)]"),
+        ("x.view(x.shape[0], int(np.prod(x.shape[1:])))", "x.view(x.shape[0], math.prod(x.shape[1:]))"),
     ],
 )
 def test_a_number_of_a_size_is_computed_with_math(expression: str, edited: str, tmp_path: Path) -> None:
     bad = f"import math\n\nimport numpy as np\nimport torch\n\n\ndef f(x):\n    return {expression}\n"
     check(tmp_path, math_functions.fixes, bad, bad.replace(expression, edited))
+
+
+def test_a_size_of_traced_numbers_becomes_a_tuple(tmp_path: Path) -> None:
+    bad = function("return x.new_zeros(torch.Size([x.shape[0], 4]))")
+    check(tmp_path, size_tuple.fixes, bad, bad.replace("torch.Size([x.shape[0], 4])", "(x.shape[0], 4)"))
