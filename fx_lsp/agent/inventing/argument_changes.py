@@ -145,8 +145,13 @@ def _of_other_length(error: BaseException, plan: ArgumentPlan) -> Iterator[Chang
     """A list as long as ``error`` expects it to be."""
     expected = _EXPECTED.search(str(error))
     if isinstance(error, ValueError) and expected and plan.last_iterated:
-        yield Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])))
-        yield Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])), is_of_all=True)
+        path, kind = plan.last_iterated[0], ArgumentKind("list", int(expected[1]))
+        yield Change(path, kind)
+        yield Change(path, kind, is_of_all=True)
+        if path.endswith("]"):  # a loop in a loop gets no further before the items of both lists have that length
+            depth = path.count("[")
+            items = (one for one in plan.kinds if one.endswith("]") and one.count("[") == depth)
+            yield Change(path, kind, others=(*items,))
 
 
 def _more_or_alike(

@@ -515,3 +515,18 @@ class Configured(nn.Module):
 
 def test_a_mandatory_setting_gets_a_value() -> None:
     assert invented(Configured).root.layer.in_features == 64
+
+
+class Pairs(nn.Module):
+    """Combines each item of one list with each of another."""
+
+    def __init__(self, inner: Any, outer: Any) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(a + b, c + d) for (a, b) in inner.sizes for (c, d) in outer.sizes)
+
+    def forward(self, x: Any) -> Any:
+        return [layer(x) for layer in self.layers]
+
+
+def test_a_loop_in_a_loop_may_want_items_of_another_length_in_both_lists() -> None:
+    assert len(invented(Pairs).root.layers) == 16
