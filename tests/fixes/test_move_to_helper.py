@@ -49,6 +49,13 @@ CASES = {
         "    return row, col",
         "n = x.shape[1]\nrow, col = [], []\nrow, col = _f_row(n, row, col)\nreturn x[:, row] * x[:, col]",
     ),
+    "the inner one of two loops": (
+        "n, rows = x.shape[1], []\nfor i in range(2):\n    for k in range(i, n):\n        rows.append(k)\n"
+        "return x[:, rows]",
+        "_f_rows",
+        "def _f_rows(i, n, rows):\n    for k in range(i, n):\n        rows.append(k)\n    return rows",
+        "n, rows = x.shape[1], []\nfor i in range(2):\n    rows = _f_rows(i, n, rows)\nreturn x[:, rows]",
+    ),
     "one that only reports": (
         "if x.shape[0] > 9:\n    print('large', x.shape)\nelif x.shape[0] == 8:\n    print('as usual')\nreturn x",
         "_f_report",

@@ -62,6 +62,8 @@ class Flow:
     def _is_assigned_on_the_way(self, name: str, load: ast.Name) -> bool:
         """Whether a statement between the end of the part and ``load`` always gives ``name`` a value."""
         for outer in (self._source.statement(load), *self._source.around(self._source.statement(load))):
+            if isinstance(outer, ast.For) and self._begins_turn(outer, load) and name in _targets(outer.target):
+                return True
             is_start = not self._is_below(load) and outer in self._loops
             if not isinstance(outer, ast.stmt) or outer in self._functions or is_start:
                 return False
@@ -72,6 +74,11 @@ class Flow:
             if _assigns(earlier, name):
                 return True
         return False
+
+    def _begins_turn(self, loop: ast.For, load: ast.Name) -> bool:
+        """Whether the way to ``load`` leads through the beginning of a turn of ``loop``."""
+        is_same_turn = loop in self._loops and self._is_below(load)
+        return not is_same_turn and any(self._source.contains(statement, load) for statement in loop.body)
 
 
 def place(node: Node) -> tuple[int, int]:
@@ -108,5 +115,5 @@ def _ends(block: Sequence[ast.stmt], name: str) -> bool:
     return _assigns(block, name) or leaves(block)
 
 
-def _targets(statement: ast.stmt) -> Iterator[str]:
-    return (node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+def _targets(part: ast.AST) -> Iterator[str]:
+    return (node.id for node in ast.walk(part) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
