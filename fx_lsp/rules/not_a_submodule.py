@@ -61,5 +61,5 @@ traced = torch.fx.symbolic_trace(Gate())
 """,
     text=message,
     kinds=("not-a-submodule",),
-    fixes=("register_module", "wrap_call"),
+    fixes=("register_module", "functional_form", "wrap_call"),
 )
