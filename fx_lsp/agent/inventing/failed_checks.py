@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -239,19 +240,25 @@ def _name_of(node: ast.expr) -> str:
     return ""
 
 
-def _checks_at(code: CodeType, line: int) -> Iterator[Check]:
+def _checks_at(code: CodeType, line: int) -> tuple[Check, ...]:
     """The ``assert`` at a line, or the tests that lead to the ``raise`` there; the innermost first."""
     tree = tree_of(code)
-    if tree is None:
-        return
+    return _checks_in(tree, line) if tree is not None else ()
+
+
+@functools.lru_cache(maxsize=256)
+def _checks_in(tree: ast.Module, line: int) -> tuple[Check, ...]:
+    """As `_checks_at`. A search for inputs fails at the same line hundreds of times."""
+    checks: list[Check] = []
     for node in reversed(list(ast.walk(tree))):
         if isinstance(node, ast.Assert) and is_at(node, line):
-            yield from (Check((part,), passes=True) for part in conjuncts(node.test))
+            checks += (Check((part,), passes=True) for part in conjuncts(node.test))
         elif isinstance(node, ast.If):
             if any(_raises_at(statement, line) for statement in node.body):
-                yield Check((node.test,), passes=False)
+                checks.append(Check((node.test,), passes=False))
             elif any(_raises_at(statement, line) for statement in node.orelse):
-                yield Check((node.test,), passes=True)
+                checks.append(Check((node.test,), passes=True))
+    return tuple(checks)
 
 
 def _branches_at(code: CodeType, line: int) -> Iterator[Check]:

@@ -23,6 +23,7 @@ from fx_lsp.agent.running.wanted_inputs import (
     is_shape,
     without_indices,
 )
+from fx_lsp.agent.running.written_lists import MOST_ITEMS
 
 MOST_IN_PROPORTION = 5
 """How many of the sizes that an error names are compared with each other."""
@@ -304,6 +305,30 @@ def with_longer_list(wanted: Wanted) -> Iterator[Wanted]:
     lasts = {path[:-1]: path for path in wanted if isinstance(path[-1], int)}
     for container, last in lasts.items():
         yield {**wanted, (*container, len([path for path in wanted if path[:-1] == container])): wanted[last]}
+
+
+def with_other_lengths(wanted: Wanted, sizes: Sequence[int]) -> Iterator[Wanted]:
+    """The inputs with another of ``sizes`` as the length of all lists whose length is one of them.
+
+    A program may have a weight for each item of a list, such as that of an image's features at several scales.
+    """
+    lists: dict[Path, list[Path]] = {}
+    for path in wanted:
+        if isinstance(path[-1], int):
+            lists.setdefault(path[:-1], []).append(path)
+    lengths = dict.fromkeys(len(items) for items in lists.values() if len(items) in sizes)
+    for old, new in itertools.product(lengths, sizes):
+        if new != old and new <= MOST_ITEMS:
+            resized = {items[0]: items for items in lists.values() if len(items) == old}
+            left_out = {path for items in resized.values() for path in items[1:]}
+            changed: dict[Path, TensorLike] = {}
+            for path, like in wanted.items():
+                if items := resized.get(path):
+                    last = wanted[items[-1]]
+                    changed |= {(*path[:-1], at): wanted[items[at]] if at < old else last for at in range(new)}
+                elif path not in left_out:
+                    changed[path] = like
+            yield changed
 
 
 def with_none_for_a_list(wanted: Wanted) -> Iterator[Wanted]:

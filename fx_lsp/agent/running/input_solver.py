@@ -36,6 +36,7 @@ from fx_lsp.agent.running.input_changes import (
     with_none_for_a_list,
     with_one_changed,
     with_other_dimensions,
+    with_other_lengths,
     with_shared_sizes,
     with_two_broadcast,
     with_two_numbers,
@@ -280,8 +281,9 @@ class _InputSolver:
         same shape changed, then with two inputs that are broadcast, at last without a list.
 
         The items of a list change together, and also each of them alone. If the error asks for integers, two inputs
-        become numbers first of all; if it says that a list is too short, each list gets another item. If the line that
-        fails is about some of the inputs only, these change more often.
+        become numbers first of all; if it says that a list is too short, each list gets another item; if it names the
+        length of a list, the list gets another of the lengths that it names. If the line that fails is about some of
+        the inputs only, these change more often.
         """
         wanted, told = run.wanted, ErrorText(run.error or "", run.numbers, run.shapes)
         likes = {without_indices(path): like for path, like in wanted.items()}
@@ -291,6 +293,7 @@ class _InputSolver:
             yield from with_two_numbers(wanted)
         if told.about_length:
             yield from with_longer_list(wanted)
+        yield from with_other_lengths(wanted, told.sizes)
         if told.about_dimensions and len(wanted) > 1:
             yield from with_other_dimensions(wanted)
         numbers = [alike for alike in groups if alike.kind == "number"]

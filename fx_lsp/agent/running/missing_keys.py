@@ -142,35 +142,40 @@ def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
     """
     for frame, line in innermost(error):
         tree, names = tree_of(frame.f_code) or ast.Pass(), names_in(frame, line)
-        methods = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        for node in ast.walk(tree):
+        nodes = _nodes_at(tree, line)
+        methods = [node.func for node in nodes if isinstance(node, ast.Call)]
+        for node in nodes:
             match node:
-                case ast.Subscript(value=holder, slice=ast.Constant(value=str(key)), lineno=at) if at == line:
+                case ast.Subscript(value=holder, slice=ast.Constant(value=str(key))):
                     pass
-                case ast.Subscript(value=holder, slice=ast.Slice(step=ast.UnaryOp()), lineno=at) if (
-                    at == line and isinstance(error, ValueError)
-                ):
+                case ast.Subscript(value=holder, slice=ast.Slice(step=ast.UnaryOp())) if isinstance(error, ValueError):
                     key = _AS_LIST
                 case ast.Call(
-                    func=ast.Attribute(value=holder, attr="pop", lineno=at), args=[ast.Constant(value=str(key)), *_]
-                ) if at == line and _is_missing(error, "pop"):
+                    func=ast.Attribute(value=holder, attr="pop"), args=[ast.Constant(value=str(key)), *_]
+                ) if _is_missing(error, "pop"):
                     pass
-                case ast.Call(func=ast.Attribute(value=holder, attr=method, lineno=at)) if (
-                    at == line and method in _LIST_METHODS and _is_missing(error, method)
+                case ast.Call(func=ast.Attribute(value=holder, attr=method)) if method in _LIST_METHODS and _is_missing(
+                    error, method
                 ):
                     key = _AS_LIST
-                case ast.Attribute(value=holder, attr="items" | "keys" | "values" | "get", lineno=at) if (
-                    at == line and isinstance(error, AttributeError)
+                case ast.Attribute(value=holder, attr="items" | "keys" | "values" | "get") if isinstance(
+                    error, AttributeError
                 ):
                     key = ANY_KEY
-                case ast.Attribute(value=holder, attr=attribute, lineno=at) if (
-                    at == line and _is_missing(error, attribute) and node not in methods
+                case ast.Attribute(value=holder, attr=attribute) if (
+                    _is_missing(error, attribute) and node not in methods
                 ):
                     key = AttributeName(attribute)
                 case _:
                     continue
             with contextlib.suppress(Exception):
                 yield value_of(holder, names), key
+
+
+@functools.lru_cache(maxsize=256)
+def _nodes_at(tree: ast.AST, line: int) -> list[ast.AST]:
+    """The nodes that begin at a line. A search fails at the same line hundreds of times."""
+    return [node for node in ast.walk(tree) if getattr(node, "lineno", None) == line]
 
 
 def _is_missing(error: BaseException, attribute: str) -> bool:

@@ -257,6 +257,17 @@ class Pyramid(torch.nn.Module):
         return torch.nn.functional.avg_pool2d(x, 8).reshape(len(x), 3, 16, 16)
 
 
+class WeightedLevels(torch.nn.Module):
+    """A list with the features of five levels, each of which has a weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = torch.nn.Parameter(torch.ones(5))
+
+    def forward(self, features: list[torch.Tensor]) -> torch.Tensor:
+        return torch.stack([level.flatten(1) for level in features], -1) * self.weights
+
+
 class Detections(torch.nn.Module):
     """The outputs of a detector, and a list with the targets of each image."""
 
@@ -667,6 +678,7 @@ class Guided(torch.nn.Module):
         Pyramid(),
         Detections(),
         Levels(),
+        WeightedLevels(),
         Scales(),
         Prompts(),
         Skips(),
