@@ -107,5 +107,13 @@ traced = torch.fx.symbolic_trace(Attention())
 """,
     text=message,
     kinds=("iteration",),
-    fixes=("name_passed_on", "torch_assert", "shape_unpacking", "shape_star", "wrap_call", "move_to_helper"),
+    fixes=(
+        "name_passed_on",
+        "torch_assert",
+        "shape_unpacking",
+        "shape_star",
+        "items_by_index",
+        "wrap_call",
+        "move_to_helper",
+    ),
 )
