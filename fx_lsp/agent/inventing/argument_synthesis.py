@@ -23,7 +23,7 @@ from torch.nn.modules.module import (
 from fx_lsp.agent.inventing.argument_changes import changes_after
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker, PlanState
-from fx_lsp.agent.inventing.called_attributes import called_values
+from fx_lsp.agent.inventing.called_attributes import called_values, holders_of_parts
 from fx_lsp.agent.inventing.change import Change, is_choice
 from fx_lsp.agent.inventing.decisive_settings import decisive_settings, kinds_written
 from fx_lsp.agent.inventing.error_values import makes_tensor, mentions, positions_of
@@ -122,6 +122,8 @@ def invent_arguments(
     if end.error is None and (decisive := decisive_settings(plan)):
         for settings in itertools.islice(written(_names_in(decisive)), 1):
             search.prefer(kinds_written(decisive, settings, plan), end)
+    if end.error is None and search.holders:
+        search.prefer([dict.fromkeys(search.holders, ArgumentKind("module"))], end)
     modules = 0  # the first search's modules don't count: it may have created thousands in vain
     for settings in written(_names_in(plan.kinds)) if end.error is not None and not search.needs_values else ():
         other = ArgumentPlan(cls, namespace, on_meta, written=settings, files=files)
@@ -210,6 +212,8 @@ class _ArgumentSearch:
         its modules' parameters at once."""
         self.needs_values = False
         """Whether the constructor reads the values of tensors, which it can only on the CPU."""
+        self.holders: list[str] = []
+        """The paths of the settings, in the last build, whose parts only a module registers."""
         self._turns: list[_Turn] = []
         """Where one of several options was chosen: if the chosen one leads nowhere, another may."""
 
@@ -317,6 +321,7 @@ class _ArgumentSearch:
                 root = self._plan.build(probing=True)
                 is_built = True
                 error = self._traced(root)
+                self.holders = holders_of_parts(root, self._plan.made.values())
                 if error is None and (paths := called_values(root)):
                     raise Misused(paths[0], ArgumentKind("module"))
             except Misused as misuse:

@@ -1,4 +1,4 @@
-"""Finds invented numbers and texts that a module keeps, and that its methods call: they have to be modules.
+"""Finds invented values that a module keeps and that have to be modules: its methods call them, or parts of them.
 
 Their use would show it, but a trace that fails does not get that far.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
 import torch
 
 from fx_lsp.agent.inventing.frame_code import tree_of
-from fx_lsp.agent.inventing.invented_values import Probe
+from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings, Probe
 
 
 def called_values(root: object) -> list[str]:
@@ -25,6 +26,20 @@ def called_values(root: object) -> list[str]:
         called = _called_attributes(cls) if kept else ()
         found += [value.path for name, value in kept.items() if name in called]
     return found
+
+
+def holders_of_parts(root: object, made: Iterable[tuple[str, Any]]) -> list[str]:
+    """The paths of settings, kept by ``root`` or its submodules, that have modules that are not registered.
+
+    As a module, such an object registers its parts: ``self.model.encoder(x)``. ``made`` are the invented objects, each
+    with its path.
+    """
+    modules = list(root.modules()) if isinstance(root, torch.nn.Module) else []
+    registered = {id(module) for module in modules}
+    lost = [path for path, one in made if isinstance(one, InventedModule) and id(one) not in registered]
+    kept = (value for module in modules for value in vars(module).values() if isinstance(value, InventedSettings))
+    paths = dict.fromkeys(str(vars(value)["_path"]) for value in kept)
+    return [path for path in paths if any(one.startswith(f"{path}.") for one in lost)]
 
 
 @functools.lru_cache(maxsize=256)

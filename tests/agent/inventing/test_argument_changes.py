@@ -496,6 +496,23 @@ def test_values_of_an_exact_type() -> None:
     assert invented(Padded).shown == "Padded(width=64, sizes=[32, 32, 32, 32], kernel=[3, 3])"
 
 
+class Wrapping(nn.Module):
+    """Calls the parts of another model, of which it first reads a size."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+        self.head = nn.Linear(model.encoder.width, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.head(self.model.encoder(self.model.stem(x)))
+
+
+def test_an_object_whose_parts_are_called_is_a_module() -> None:
+    root = invented(Wrapping).root
+    assert [name for name, _ in root.named_modules()] == ["", "model", "model.encoder", "model.stem", "head"]
+
+
 @dataclasses.dataclass
 class Sizes:
     """Settings that OmegaConf would check."""
