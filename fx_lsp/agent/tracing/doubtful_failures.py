@@ -195,6 +195,8 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         return "it calls a module that fx-lsp invented; if the real module is registered, that call would be traced"
     node = refused.node if refused is not None else error.node if isinstance(error, TraceFailure) else None
     sources = _sources(node, built.root)
+    if str(cause).startswith(_NO_CONTEXT) and isinstance(built.root, torch.nn.Module):
+        sources = built.root.modules()  # the error does not have the value, which any of them may have returned
     if any(isinstance(source, InventedModule) for source in sources):
         return "it depends on the output of a module that fx-lsp invented"
     return None

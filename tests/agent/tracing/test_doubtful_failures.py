@@ -11,7 +11,8 @@ from torch import nn
 
 import fxcore
 from fx_lsp.agent.building.build import Built
-from fx_lsp.agent.inventing.invented_values import invented_tensor
+from fx_lsp.agent.building.custom_tracer import tracer_for
+from fx_lsp.agent.inventing.invented_values import InventedModule, invented_tensor
 from fx_lsp.agent.messages import Failure, Recipe, Snippet
 from fx_lsp.agent.traceback_steps import chain_of_error, describe, told
 from fx_lsp.agent.tracing.doubtful_failures import looks_up_in_invented, reason_for_doubt
@@ -110,6 +111,24 @@ def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, i
         lambda file: file in (__file__, asserting_programs.__file__),
     )
     assert (doubted is None) == is_believed
+
+
+def test_what_an_invented_module_returns_may_be_a_context_manager() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.part = InventedModule()
+
+        def forward(self, x: Any) -> Any:
+            return within(self.part(x))
+
+    net = Net()
+    tracer = tracer_for(None, (InventedModule,))
+    with pytest.raises(Exception, match="context manager") as caught:
+        tracer.trace(net)
+    built = Built(net, None, tracer, Recipe(Snippet("Net", 1), made_up=True), "Net()")
+    doubted = reason_for_doubt(caught.value, built, "assumed", lambda file: file == __file__)
+    assert doubted == "it depends on the output of a module that fx-lsp invented"
 
 
 def test_an_error_is_told_with_its_place_and_an_assert_with_its_check() -> None:
