@@ -1,7 +1,8 @@
 """Index the items of a traced value that a loop takes together with modules: as many as there are modules.
 
 While tracing, the number of modules is known, but not the number of items in a list that is an input, or in what
-``torch.split`` returns.
+``torch.split`` returns. A list that is an input may be shorter, for which such a loop makes fewer turns, unless the
+program checks its length.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 
 from fx_lsp.fixes.editing import Fix, TextChange
 from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression
+from fx_lsp.fixes.torch_assert import raises
 
 
 @for_failing_expression
@@ -19,6 +21,8 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
     In the latter two, the loop must index an attribute of ``self`` by its variable.
     """
+    if isinstance(node, ast.Call) and any(_may_be_shorter(source, one) for one in node.args if not _is_of_self(one)):
+        return
     match node:
         case ast.Call(func=ast.Name(id="zip"), args=arguments, keywords=[]):
             known = next(filter(_is_of_self, arguments), None)
@@ -47,6 +51,43 @@ def _listed(source: Source, items: ast.expr, count: str) -> TextChange:
     each = source.slice(items) if is_name else name
     once = "" if is_name else f" for {name} in [{source.slice(items)}]"
     return source.replaced(items, f"[{each}[{index}]{once} for {index} in range(len({count}))]")
+
+
+def _may_be_shorter(source: Source, items: ast.expr) -> bool:
+    """Whether the caller decides how many ``items`` there are, and the function does not check that number."""
+    function, name = source.function(items), _root(items)
+    if function is None or name not in {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}:
+        return False
+    return not any(_checks_length(part, name) for part in ast.walk(function))
+
+
+def _checks_length(part: ast.AST, name: str) -> bool:
+    """Whether ``part`` raises an error unless ``name``, or a part of it, has the right length."""
+    match part:
+        case ast.Assert(test=test) | ast.Call(func=ast.Attribute(attr="_assert"), args=[test, *_]):
+            pass
+        case ast.If(test=test, body=body) if raises(body):
+            pass
+        case _:
+            return False
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
+            return any(_is_length(side, name) for side in (left, right))
+    return False
+
+
+def _is_length(node: ast.expr, name: str) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[items]):
+            return _root(items) == name
+    return False
+
+
+def _root(items: ast.expr) -> str:
+    """The name that ``items`` are a part of; empty if they are what a call returns."""
+    while isinstance(items, ast.Subscript | ast.Attribute):
+        items = items.value
+    return items.id if isinstance(items, ast.Name) else ""
 
 
 def _is_of_self(node: ast.expr) -> bool:

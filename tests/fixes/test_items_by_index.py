@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fx_lsp.fixes.items_by_index import fixes
-from tests.fixes.fixing import check, refuse
+from tests.fixes.fixing import check, offered, refuse
 
 NET = """\
 import torch
@@ -22,14 +22,15 @@ class Net(nn.Module):
         self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
         self.last = nn.Linear(4, 4)
 
-    def forward(self, xs):
+    def forward(self, x):
+        xs = x.split([1, 1, 1])
 """
 
-INPUTS = [([torch.ones(rows, 4), torch.zeros(1, 4), torch.full((2, 4), 0.5)],) for rows in (1, 3)]
+INPUTS = [(torch.linspace(-1, 1, 12).view(3, 4),), (torch.ones(3, 2, 4),)]
 
 
 def net(body: str) -> str:
-    """A program whose forward does ``body`` with a list of three tensors."""
+    """A program whose forward does ``body`` with a tuple of three tensors."""
     return f"{NET}{indent(body, '        ')}\n"
 
 
@@ -69,3 +70,19 @@ def test_as_many_items_are_indexed_as_there_are_modules(body: str, old: str, new
 )
 def test_an_unknown_number_of_items_is_left(body: str, tmp_path: Path) -> None:
     refuse(tmp_path, fixes, net(body))
+
+
+@pytest.mark.parametrize(
+    ("check", "is_offered"),
+    [
+        ("assert len(mask) == 3", True),
+        ("if len(mask) != 3:\n    raise ValueError", True),
+        ("torch._assert(3 == len(mask), '')", True),
+        ("assert len(x) == 3", False),
+        ("assert len(mask) > 1", False),
+        ("if len(mask) == 3:\n    x = x + 1", False),
+    ],
+)
+def test_a_list_that_may_be_shorter_is_left(check: str, is_offered: bool) -> None:
+    body = f"{check}\nfor layer, x in zip(self.layers, mask[1:]):\n    x = layer(x)\nreturn x"
+    assert bool(offered(fixes, body, "zip(self.layers, mask[1:])")) is is_offered
