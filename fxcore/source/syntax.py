@@ -164,6 +164,13 @@ def statement_at(place: Place) -> ast.stmt | None:
     return found
 
 
+def is_in_try(frame: FrameType) -> bool:
+    """Whether ``frame`` is running the body of a ``try`` that handles exceptions; False if the source can't be read."""
+    source = "".join(linecache.getlines(frame.f_code.co_filename))
+    blocks = (node.body for node in _all_nodes(source) if isinstance(node, ast.Try) and node.handlers)
+    return any(body[0].lineno <= frame.f_lineno <= (body[-1].end_lineno or 0) for body in blocks)
+
+
 def span_of_syntax(file: str, line: int, col: int, end_col: int | None) -> SourceSpan | None:
     """The range of the expression or statement that begins and ends there, if only its last line is not known.
 

@@ -3,12 +3,15 @@
 Where an export would end, this one notes the place and goes on under an assumption, as `fxcore.explore` does: a
 condition is false, unless that leads straight to a ``raise``; a number is one; a call returns what it does for zeros.
 Further runs assume the opposite for conditions. No values are needed, so even a loop whose length depends on data ends.
+The last run computes the values and follows the program as a call would.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType
@@ -18,7 +21,20 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from fx_lsp.agent.capturing.export_capture import export_failure, exported, kind_of
-from fx_lsp.agent.capturing.torch_internals import answering, needs_data, real_tensors, without_lost_numbers
+from fx_lsp.agent.capturing.torch_internals import (
+    answer_if_all_are_one,
+    answering,
+    hashing_numbers,
+    knowing_values,
+    known_answer,
+    needs_data,
+    numbers_asked_about,
+    numbers_in,
+    origins_of,
+    real_tensors,
+    value_of,
+    without_lost_numbers,
+)
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input
@@ -27,7 +43,7 @@ from fx_lsp.agent.traceback_steps import chain_of_frames, describe
 from fxcore.explore.likely_answers import LOOP_TURNS, likely_truth, said
 from fxcore.source import is_user_file, stack_places, user_frames
 from fxcore.source.bytecode import raising_truth
-from fxcore.source.syntax import operation_at
+from fxcore.source.syntax import is_in_try, operation_at
 
 MOST_OTHER_RUNS = 3
 """How many runs look at the other sides of conditions."""
@@ -38,12 +54,17 @@ REVERSED_TURNS = 2
 MOST_EVENTS = 1_000
 """After this many failures, including repeated ones, the run is given up because it makes no progress."""
 
+MOST_CALLS = 100
+"""A run with values is given up after this many calls of torch's functions more than twice those of another."""
+
 _PASSABLE = frozenset({"data-dependent-guard", "data-dependent-size", "missing-fake-kernel"})
 """The kinds of failure that the run can go on after."""
 
 
 def failures_of_export(
-    make: Callable[[], tuple[Callable[..., Any], Input]], tell: Callable[[Sequence[Failure]], None]
+    make: Callable[[], tuple[Callable[..., Any], Input]],
+    make_real: Callable[[], tuple[Callable[..., Any], Input]],
+    tell: Callable[[Sequence[Failure]], None],
 ) -> bool:
     """``tell`` the failures of an export that can be found, in the order in which it reaches them: each time one more.
 
@@ -52,20 +73,28 @@ def failures_of_export(
 
     ``make`` builds the module anew for each run, and its input. The first run makes the likely assumptions. Each
     further run reverses all conditions that are known by then, and so reaches their other sides. Errors that the
-    program raises after an assumption are left out, since the assumption may have caused them.
+    program raises after an assumption are left out, since the assumption may have caused them. Where something was
+    assumed, the last run asks the values instead: for this, ``make_real`` builds the module and its input with real
+    tensors.
     """
     found: Sequence[Failure] = ()
     reversed_: set[_Condition] = set()
-    reached_ends = True
+    reached_ends, is_complete, most_calls = True, False, 0
     for _ in range(1 + MOST_OTHER_RUNS):
         run = _Run(failures_of_export.__code__, frozenset(reversed_), found, tell)
         reached_ends = run.export(*make()) and reached_ends
         found = run.all_failures
         tell(found)  # how often each was met is known only now
-        if run.reversible <= reversed_:
-            return reached_ends
+        most_calls = max(most_calls, run.calls)
+        if is_complete := run.reversible <= reversed_:
+            break
         reversed_ |= run.reversible
-    return False
+    if any(failure.assumption for failure in found):
+        with knowing_values():
+            run = _RealRun(failures_of_export.__code__, frozenset(), found, tell, 2 * most_calls + MOST_CALLS)
+            reached_ends = run.export(*make_real()) and reached_ends
+        tell(run.all_failures)
+    return reached_ends and is_complete
 
 
 _Condition = tuple[str, CodeType, int]
@@ -85,10 +114,12 @@ class _Run(TorchFunctionMode):
         reversed_: frozenset[_Condition],
         known: Sequence[Failure],
         tell: Callable[[Sequence[Failure]], None],
+        most_calls: float = math.inf,
     ) -> None:
         """``top`` is the code of the function that runs the export; in it, some conditions are ``reversed_``.
 
         ``known`` are the failures of earlier runs; ``tell`` is given all of them and the new ones, each time one more.
+        After ``most_calls`` of torch's functions, the run is given up.
         """
         super().__init__()
         self._known = known
@@ -108,23 +139,37 @@ class _Run(TorchFunctionMode):
         """The place of the last assumption."""
         self._reversing = ""
         """What is assumed at the condition that is being reversed."""
+        self._fixed: frozenset[Any] = frozenset()
+        """The numbers that whoever mends the failures so far has to do without."""
+        self.calls = 0
+        """How often a function of torch's was called."""
+        self._most_calls = most_calls
         self._events = 0
         self._turns: dict[tuple[int, int], int] = {}
         """By instruction and running function: how often a condition was answered there."""
 
     @property
     def all_failures(self) -> Sequence[Failure]:
-        """The known failures and those of this run; where conditions are reversed, only those behind them are new."""
-        if not self._reversed:
+        """The known failures and those of this run that are new."""
+        if not self._known:
             return tuple(self.failures)
         known = {failure.chain[-1].span for failure in self._known if failure.chain}
-        beyond = [item for item in self.failures if item.other_side and item.chain]
-        return (*self._known, *(failure for failure in beyond if failure.chain[-1].span not in known))
+        new = [failure for failure in self.failures if failure.chain and self._can_be_new(failure)]
+        return (*self._known, *(failure for failure in new if failure.chain[-1].span not in known))
+
+    def _can_be_new(self, failure: Failure) -> bool:
+        """Whether earlier runs may have missed ``failure``: only what is behind a condition that was reversed."""
+        return bool(failure.other_side)
 
     def export(self, root: Callable[..., Any], given: Input) -> bool:
         """Run the export; returns whether it followed the program to its end."""
         try:
-            with answering(self.answer), without_lost_numbers(self._note_lost_number), self:
+            with (
+                answering(self.answer, self._place),
+                hashing_numbers(self.hash_of),
+                without_lost_numbers(self._note_lost_number),
+                self,
+            ):
                 exported(root, given, None)
         except _GaveUp:
             return False
@@ -132,7 +177,8 @@ class _Run(TorchFunctionMode):
             if is_out_of_memory(error):
                 raise
             last = export_failure(error, root)
-            self.end(last)
+            if self._counts_as_last(last, error, root):
+                self._add(dataclasses.replace(last, after=self._guess, other_side=self._other_side))
             return last.kind == "unsupported-output"
         return True
 
@@ -140,22 +186,61 @@ class _Run(TorchFunctionMode):
         """What to assume where an export would raise ``error``. Raises it if a function of torch's may catch it."""
         if self._in_call and not self._assuming:
             raise error
-        value = self._assumed_truth() if kind is bool else kind(1)
-        if not self._assuming:
+        value = self._answer(error, kind)
+        if not self._assuming and not self._is_mended(error):
             self._note(error, said(value))
         return value
+
+    def _is_mended(self, error: Exception) -> bool:
+        """Whether a question is only about numbers that whoever mends the failures so far does not have any more."""
+        asked = numbers_asked_about(error)
+        if asked and asked <= self._fixed:
+            return True
+        origins = origins_of(error)
+        elsewhere = {failure.chain[-1].span for failure in self.failures if failure.chain} - {self._place()}
+        return bool(origins) and all(origin in elsewhere for origin in origins)
+
+    def _place(self) -> Span | None:
+        """What the program is doing."""
+        chain = chain_of_frames(user_frames(stack_places(sys._getframe(), self._top)))
+        return chain[-1].span if chain else None
+
+    def _answer(self, error: Exception, kind: type) -> bool | int | float:
+        fixed = answer_if_all_are_one(error) if numbers_asked_about(error) <= self._fixed else None
+        if fixed is not None:
+            return bool(fixed) if kind is bool else int(fixed) if kind is int else float(fixed)
+        return self._assumed_truth() if kind is bool else kind(1)
+
+    def hash_of(self, number: torch.SymInt, error: Exception) -> int:
+        """The hash of a number that depends on data: an export raises ``error`` for want of one."""
+        frame = _users_frame()
+        if frame is None or is_in_try(frame):  # the program, such as einops, may do without
+            raise error
+        is_new = not numbers_in(number) <= self._fixed
+        self._fixed |= numbers_in(number)
+        with self._calling(assuming=True):
+            value = int(number)
+        if is_new:
+            self._note(error, said(value))
+        return hash(value)
+
+    def _stand_in(self, func: Any, args: Any, kwargs: Any) -> Any:
+        result = _result_for_others(func, args, kwargs)
+        return False if isinstance(result, bool) else result
 
     def _note_lost_number(self, error: Exception) -> None:
         self._note(error, "torch need not know the number")
 
-    def end(self, last: Failure) -> None:
-        """Add the failure that ended the run, unless an assumption may have caused it."""
-        if not self.failures or last.kind != "export-error":
-            self._add(dataclasses.replace(last, after=self._guess, other_side=self._other_side))
+    def _counts_as_last(self, last: Failure, error: Exception, root: Callable[..., Any]) -> bool:
+        """Whether the failure that ended the run is one of the program, rather than due to an assumption."""
+        return not self.failures or last.kind != "export-error"
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call a function of torch's, and go on if it fails."""
         kwargs = kwargs or {}
+        self.calls += 1
+        if self.calls > self._most_calls:
+            raise _GaveUp
         try:
             with self._calling():
                 return func(*args, **kwargs)
@@ -168,8 +253,7 @@ class _Run(TorchFunctionMode):
                 result = func(*args, **kwargs)
             assumption = "it works"
         except Exception:
-            is_answer = kind_of(failed) == "data-dependent-guard"
-            result = False if is_answer else _stand_in(func, args, kwargs)
+            result = self._stand_in(func, args, kwargs)
             assumption = "it returns what it does for other values"
         self._note(failed, said(result) if isinstance(result, bool | int | float) else assumption)
         return result
@@ -231,7 +315,37 @@ class _Run(TorchFunctionMode):
         return not likely
 
 
-def _stand_in(func: Any, args: Any, kwargs: Any) -> Any:
+class _RealRun(_Run):
+    """One export that goes on after failures as a call of the program would, since the values are known.
+
+    See `knowing_values`. An error that ends it counts only if all values were known, and if the program's own code
+    raises it, in a file with one of its modules: torch can't do everything while it computes them.
+    """
+
+    _knows_all = True
+
+    def _can_be_new(self, failure: Failure) -> bool:
+        return True
+
+    def _counts_as_last(self, last: Failure, error: Exception, root: Callable[..., Any]) -> bool:
+        if not self._knows_all or not isinstance(root, torch.nn.Module):
+            return False
+        *_, (innermost, _) = traceback.walk_tb(error.__traceback__)
+        file = innermost.f_code.co_filename
+        codes = [getattr(part.forward, "__code__", None) for part in root.modules()]
+        return is_user_file(file) and file in {code.co_filename for code in codes if code is not None}
+
+    def _answer(self, error: Exception, kind: type) -> bool | int | float:
+        known = known_answer(error)
+        self._knows_all &= known is not None
+        return super()._answer(error, kind) if known is None else kind(known)
+
+    def _stand_in(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self._knows_all &= all(value_of(tensor) is not None for tensor in tensors_of([*args, *kwargs.values()]))
+        return _result_for_others(func, args, kwargs)
+
+
+def _result_for_others(func: Any, args: Any, kwargs: Any) -> Any:
     """What a call returns for other values of the same shapes; if that fails too, a copy of its first tensor."""
     try:
         with real_tensors():
@@ -239,11 +353,22 @@ def _stand_in(func: Any, args: Any, kwargs: Any) -> Any:
     except Exception:
         return _like_argument([*args, *kwargs.values()])
     first = tensors_of([*args, *kwargs.values()])[0]
-    return map_tensors(lambda tensor: first.new_empty(tensor.shape, dtype=tensor.dtype), result)
+
+    def made(tensor: torch.Tensor) -> torch.Tensor:
+        new = first.new_empty(tensor.shape, dtype=tensor.dtype)
+        if (value := value_of(new)) is not None:
+            with real_tensors():
+                value.copy_(tensor)
+        return new
+
+    return map_tensors(made, result)
 
 
 def _arbitrary(tensor: torch.Tensor) -> torch.Tensor:
-    """A real tensor of the same shape and dtype; zeros are valid as indices, too."""
+    """A real tensor of the same shape and dtype: its value if that is known; zeros are valid as indices, too."""
+    known = value_of(tensor)
+    if known is not None:
+        return known
     return torch.zeros([int(size) for size in tensor.shape], dtype=tensor.dtype)
 
 

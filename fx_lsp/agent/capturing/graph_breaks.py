@@ -39,6 +39,9 @@ from fx_lsp.agent.traceback_steps import describe
 MOST_TURNS = 50
 """How often the same question is answered; then the loop that asks it is ended by a graph break."""
 
+MOST_REPEATS = 10
+"""How often a run is repeated because an operator got no answer: each time, one more place is answered."""
+
 
 def graph_breaks(
     build: Callable[[], Callable[..., Any]],
@@ -61,7 +64,7 @@ def graph_breaks(
     with as_in_one_graph(), breaking_at_operators(), keeping_lines(), placing_conditions():
         with resuming_in_loops():
             ended = found.run(build, given)
-            with answering(found.assume), without_lost_numbers():
+            with answering(found.assume, running_frames), without_lost_numbers():
                 ended = ended or found.run(build, given)
                 with with_fewer_breaks(found.note):
                     with knowing_values(), deciding_branches(found.decide):
@@ -103,10 +106,14 @@ class _Breaks:
 
         With ``only_questions``, breaks count only where the program needs an answer that depends on data, or prints.
         """
-        refused, self._in_operator, self._only_questions = len(self._refused), None, only_questions
-        if self._runs_to_end(build(), given):
-            return True
-        return len(self._refused) > refused and self.run(build, given, only_questions=only_questions)
+        self._only_questions = only_questions
+        for _ in range(1 + MOST_REPEATS):
+            refused, self._in_operator = len(self._refused), None
+            if self._runs_to_end(build(), given):
+                return True
+            if len(self._refused) == refused:
+                break
+        return False
 
     def _runs_to_end(self, root: Callable[..., Any], given: Input) -> bool:
         torch.compiler.reset()
@@ -147,7 +154,7 @@ class _Breaks:
 
     def _descends_from_another(self, error: BaseException, place: Span) -> bool:
         """Whether a question is only about numbers that other breaks read: whoever mends these has no such numbers."""
-        origins = [steps_of(frames) for frames in origins_of(error)]
+        origins = [steps_of(frames or ()) for frames in origins_of(error)]
         return bool(origins) and all(steps and steps[-1].span in self._found.keys() - {place} for steps in origins)
 
     def decide(self, error: BaseException) -> None:

@@ -29,7 +29,7 @@ from torch._dynamo.symbolic_convert import InstructionTranslatorBase
 from torch._dynamo.variables import BuiltinVariable, ConstantVariable, TensorVariable, misc
 from torch._guards import TracingContext
 from torch._library.utils import is_builtin
-from torch._subclasses import fake_utils, meta_utils
+from torch._subclasses import fake_tensor, fake_utils, meta_utils
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -388,7 +388,8 @@ def knowing_values() -> Iterator[None]:
     name = "_log_real_tensor_propagation"
     original = getattr(ShapeEnv, name, None)
     check, copy = getattr(fake_utils, _CHECK, None), getattr(meta_utils, _COPY, None)
-    if original is None or check is None or copy is None:  # another torch, which computes no values here
+    infer = getattr(fake_tensor, _INFER, None)
+    if original is None or check is None or copy is None or infer is None:  # another torch: no values are computed
         yield
         return
 
@@ -402,20 +403,31 @@ def knowing_values() -> Iterator[None]:
     def copied(to: torch.Tensor, data: Any) -> None:
         copy(to, data.detach())  # it leaves out what is a parameter
 
+    def inferred(mode: FakeTensorMode, func: Any, real: torch.Tensor) -> torch.Tensor:
+        with unset_fake_temporarily():
+            whole = real.clone()  # torch refuses a part of another tensor
+        like: torch.Tensor = infer(mode, func, whole)
+        return like
+
     setattr(ShapeEnv, name, refuse)
+    setattr(fake_tensor, _INFER, inferred)
     setattr(fake_utils, _CHECK, lambda *args, **kwargs: None)  # it asks for offsets that aren't known yet
     setattr(meta_utils, _COPY, copied)
     try:
-        with torch._functorch.config.patch(fake_tensor_propagate_real_tensors=True):
+        with torch._functorch.config.patch(dict.fromkeys(_KNOWING, True)):
             yield
     finally:
         setattr(ShapeEnv, name, original)
+        setattr(fake_tensor, _INFER, infer)
         setattr(fake_utils, _CHECK, check)
         setattr(meta_utils, _COPY, copy)
 
 
-_CHECK, _COPY = "_check_fake_real_tensors", "_safe_copy"
-"""Names of two functions of torch's, by which values in tensors are compared and copied."""
+_KNOWING = ("fake_tensor_propagate_real_tensors", "generate_fake_kernels_from_real_mismatches")
+"""The settings by which fake tensors know their values, and have the sizes of these."""
+
+_CHECK, _COPY, _INFER = "_check_fake_real_tensors", "_safe_copy", "_infer_fake_from_real_tensor"
+"""Names of functions of torch's: they compare values in tensors, copy these, and make a fake tensor like a real one."""
 
 
 def known_answer(error: BaseException) -> Any:
@@ -465,7 +477,7 @@ class _Decision:
         """Handle it, for a tensor whose value is known as for that value."""
         value = translator.stack[-1].realize()
         node = value.as_proxy().node if isinstance(value, TensorVariable) else None
-        known = None if node is None else getattr(node.meta.get("example_value"), "real_tensor", None)
+        known = None if node is None else value_of(node.meta.get("example_value"))
         following = translator.instructions[translator.instruction_pointer or 0].opname
         if known is not None and not following.startswith("LOAD_ASSERTION"):  # torch keeps an `assert`
             try:
@@ -516,21 +528,23 @@ def watching_specializations(seen: Callable[[], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def answering(answer: Callable[[GuardOnDataDependentSymNode, type], bool | int | float]) -> Iterator[None]:
+def answering(
+    answer: Callable[[GuardOnDataDependentSymNode, type], bool | int | float], place: Callable[[], Any]
+) -> Iterator[None]:
     """Within the block, ``answer`` decides what depends on data, where torch would raise an error.
 
-    Its arguments are that error, which it may raise, and the type of the answer: bool, int or float. `origins_of` the
-    error are known.
+    Its arguments are that error, which it may raise, and the type of the answer: bool, int or float. ``place`` is
+    called where a number is read from data; `origins_of` the error are what it has returned.
     """
     original = ShapeEnv.evaluate_expr
-    origins: weakref.WeakKeyDictionary[ShapeEnv, dict[Any, list[FrameSummary]]] = weakref.WeakKeyDictionary()
+    origins: weakref.WeakKeyDictionary[ShapeEnv, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
     def evaluate(self: ShapeEnv, orig_expr: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return original(self, orig_expr, *args, **kwargs)
         except GuardOnDataDependentSymNode as error:
             known = origins.get(self, {})
-            vars(error)[_ORIGINS] = [known.get(symbol, []) for symbol in orig_expr.free_symbols]
+            vars(error)[_ORIGINS] = [known.get(symbol) for symbol in orig_expr.free_symbols]
             is_bool = not isinstance(orig_expr, _sympy.Expr)  # a symbol is a `Boolean`, too
             return _sympy.sympify(answer(error, bool if is_bool else int if orig_expr.is_integer else float))
 
@@ -538,7 +552,7 @@ def answering(answer: Callable[[GuardOnDataDependentSymNode, type], bool | int |
         @functools.wraps(create)
         def created(self: ShapeEnv, *args: Any, **kwargs: Any) -> Any:
             number = create(self, *args, **kwargs)
-            origins.setdefault(self, {}).update(dict.fromkeys(number.node.expr.free_symbols, running_frames()))
+            origins.setdefault(self, {}).update(dict.fromkeys(number.node.expr.free_symbols, place()))
             return number
 
         return created
@@ -559,6 +573,24 @@ _CREATING_NUMBERS = ("create_unbacked_symint", "create_unbacked_symfloat", "crea
 """What torch calls for each number that depends on data."""
 
 _ORIGINS = "_origins"
+
+
+def numbers_asked_about(error: BaseException) -> frozenset[Any]:
+    """The numbers that depend on data which a question of torch's is about; none for another error."""
+    condition = getattr(error, "cond", None)
+    return frozenset(getattr(condition, "free_symbols", ()))
+
+
+def answer_if_all_are_one(error: BaseException) -> Any:
+    """The answer to a question of torch's if each number that it is about is one; None if that decides nothing."""
+    condition = getattr(error, "cond", None)
+    answer = condition.subs(dict.fromkeys(condition.free_symbols, 1)) if condition is not None else None
+    return None if answer is None or answer.free_symbols or not answer.is_Atom else answer
+
+
+def numbers_in(number: torch.SymInt) -> frozenset[Any]:
+    """The numbers that depend on data from which ``number`` is computed."""
+    return frozenset(number.node.expr.free_symbols)
 
 
 @contextlib.contextmanager
@@ -584,12 +616,41 @@ def without_lost_numbers(seen: Callable[[Exception], None] = lambda error: None)
         symbolic_shapes.compute_unbacked_bindings = original
 
 
-def origins_of(error: BaseException) -> list[list[FrameSummary]]:
-    """For each number that a question of torch's is about, the user's frames where it was read from data.
+@contextlib.contextmanager
+def hashing_numbers(hash_of: Callable[[torch.SymInt, TypeError], int]) -> Iterator[None]:
+    """Within the block, ``hash_of`` decides what the hash of a number is that depends on data.
 
-    The outermost frame comes first; there are none for a number whose origin isn't known.
+    Its arguments are the number and the error that torch would raise, which it may raise.
     """
-    origins: list[list[FrameSummary]] = vars(error).get(_ORIGINS, [])
+    original = torch.SymInt.__hash__
+
+    def hashed(self: torch.SymInt) -> int:
+        try:
+            return original(self)
+        except TypeError as error:
+            if self.node.has_hint():  # a size
+                raise
+            return hash_of(self, error)
+
+    torch.SymInt.__hash__ = hashed  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        torch.SymInt.__hash__ = original  # type: ignore[method-assign]
+
+
+def value_of(tensor: torch.Tensor | None) -> torch.Tensor | None:
+    """What a fake tensor would contain if it were real; None if that isn't known: see `knowing_values`."""
+    known: torch.Tensor | None = getattr(tensor, "real_tensor", None)
+    return known
+
+
+def origins_of(error: BaseException) -> list[Any]:
+    """For each number that a question of torch's is about, where it was read from data: see `answering`.
+
+    None for a number whose origin isn't known.
+    """
+    origins: list[Any] = vars(error).get(_ORIGINS, [])
     return origins
 
 

@@ -157,6 +157,47 @@ async def test_a_loop_whose_length_depends_on_data_ends(client: Client) -> None:
     ("body", "expected"),
     [
         (
+            "n = int(x.sum())\nif n > 4:\n    if x.max() > 2:\n        return x\nreturn x + n",
+            [(SIZE, "int(x.sum())"), (GUARD, "x.max() > 2")],
+        ),
+        (
+            "n = int(x.sum())\na, b = divmod(n, x[x > 0].size(0))\nreturn x + a",
+            [(SIZE, "int(x.sum())"), ("export-error", "divmod(n, x[x > 0].size(0))")],
+        ),
+        (
+            "for row in x[x[:, 0] > 0]:\n    if row.sum() > 5:\n        x = x + row\nreturn x",
+            [(GUARD, "x[x[:, 0] > 0]"), (GUARD, "row.sum() > 5")],
+        ),
+    ],
+)
+async def test_an_export_is_also_followed_as_a_call_goes(
+    client: Client, body: str, expected: list[tuple[str, str]]
+) -> None:
+    report = await captured(client, body, "export")
+    assert places(report) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("x = x * {1: 2, 12: 3}[n]", [("export-error", "{1: 2, 12: 3}[n]")]),
+        ("x = x + len({n, 5})\nx = x + len({n: 1})", [("export-error", "{n, 5}")]),
+        ("try:\n    x = x * {12: 2}[n]\nexcept TypeError:\n    x = x + 1", []),
+    ],
+)
+async def test_an_export_goes_on_where_a_number_would_be_a_key(
+    client: Client, body: str, expected: list[tuple[str, str]]
+) -> None:
+    report = await captured(
+        client, f"n = x.sum().long().item()\n{body}\nif x.max() > 9:\n    x = -x\nreturn x", "export"
+    )
+    assert places(report) == [*expected, (GUARD, "x.max() > 9")]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
             "print(x.shape)\nif x.sum() > 0:\n    x = x * 2\nx = self.part(x)\nreturn x",
             ["print(x.shape)", "x.sum() > 0", 'print("part")'],
         ),
@@ -236,6 +277,14 @@ async def test_what_a_break_reads_is_not_another_break_where_it_is_used(client: 
     counts = "counts = torch.bincount(x.int().flatten(), minlength=3).tolist()"
     report = await captured(client, f"{counts}\nif max(counts) > 9:\n    x = -x\nreturn x", "compile")
     assert places(report) == [(BREAK, counts.removeprefix("counts = "))]
+
+
+async def test_numbers_that_a_failing_call_returns_stop_no_export_where_they_are_used(client: Client) -> None:
+    body = (
+        "n = 0\nfor row in (x[:, 0] > 0).nonzero().flatten().tolist():\n    if row > n:\n        n = row\nreturn x + n"
+    )
+    report = await captured(client, body, "export")
+    assert places(report) == [(GUARD, "(x[:, 0] > 0).nonzero().flatten().tolist()")]
 
 
 async def test_a_write_at_a_place_that_depends_on_data_ends_no_export(client: Client) -> None:
