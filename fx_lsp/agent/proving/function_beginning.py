@@ -34,7 +34,7 @@ def beginning_of(function: Callable[..., Any], end: int) -> Any:
     """``function`` without its last ``end`` statements; it returns a dict of the variables that these mention.
 
     A method becomes a method of the same object, whose class receives it. None if the function can't be cut off: if
-    nothing would be left, or if it is decorated, a generator, or one of those whose end may read any variable.
+    nothing would be left, if it is decorated or a generator, or if its end may read variables that it doesn't mention.
     """
     plain = getattr(function, "__func__", function)
     if not isinstance(plain, FunctionType) or inspect.isgeneratorfunction(plain):
@@ -44,10 +44,11 @@ def beginning_of(function: Callable[..., Any], end: int) -> Any:
     definition = dict(functions_of(tree.body)).get(plain.__qualname__)
     if definition is None or definition.lineno != code.co_firstlineno or not 0 < end < len(definition.body):
         return None
-    mentioned = {node.id for one in definition.body[-end:] for node in ast.walk(one) if isinstance(node, ast.Name)}
-    if not mentioned.isdisjoint(READ_ALL):
-        return None
     owner = getattr(function, "__self__", None)
+    mentioned = {node.id for one in definition.body[-end:] for node in ast.walk(one) if isinstance(node, ast.Name)}
+    private = {name for name in mentioned if name.startswith("__")}  # variables of these names have other ones
+    if private or not mentioned.isdisjoint(READ_ALL) or (owner is not None and _rebinds(definition)):
+        return None
     variables = [*code.co_varnames[owner is not None :], *code.co_cellvars]
     definition.body[-end:] = [_returning(sorted(mentioned.intersection(variables)), definition.lineno)]
     cut = _compiled(definition, code.co_filename, plain)
@@ -56,6 +57,13 @@ def beginning_of(function: Callable[..., Any], end: int) -> Any:
     cut.__name__ = f"{PREFIX}{plain.__name__}"  # by which a tracer finds it
     setattr(type(owner), cut.__name__, cut)
     return getattr(owner, cut.__name__)
+
+
+def _rebinds(method: ast.FunctionDef) -> bool:
+    """Whether a method gives its first parameter another value."""
+    names = [node for node in ast.walk(method) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+    first = [*method.args.posonlyargs, *method.args.args][:1]
+    return not first or any(node.id == first[0].arg for node in names)
 
 
 def _returning(names: list[str], line: int) -> ast.stmt:

@@ -36,7 +36,9 @@ def effects_of(function: Callable[..., Any], given: Input) -> Effects:
     now = _kept(function)
     if len(now) != len(kept) or not all(map(_are_same, kept, now)):
         raise KeepsState
+    kept_values = [value for _, *values in kept for value in _flat(values)]
     known = [*tensors_of(arguments), *weights_of(function)]
+    known += [value for value in kept_values if isinstance(value, torch.Tensor)]
     tensors = tensors_of([output])
     strides = [tensor.stride() if tensor.layout is torch.strided else () for tensor in tensors]
     shared = [(tensor.requires_grad, _shared(tensor, known), _shared(tensor, tensors)) for tensor in tensors]
@@ -53,17 +55,19 @@ def _shared(tensor: torch.Tensor, others: list[torch.Tensor]) -> list[int]:
 
 def _mutable(values: Iterable[Any]) -> list[Any]:
     """The lists, dicts, sets and objects in ``values``, also in containers, which their program may change later."""
-    found: dict[int, Any] = {}
-    waiting = [*values]
-    for value in waiting:
-        if isinstance(value, tuple):
-            waiting += value
-        elif id(value) not in found and not isinstance(value, _CODE) and not isinstance(value, torch.Tensor):
-            if isinstance(value, list | dict):
-                waiting += value.values() if isinstance(value, dict) else value
-            if isinstance(value, list | dict | set) or hasattr(value, "__dict__"):
-                found[id(value)] = value
-    return [*found.values()]
+    found = [value for value in _flat(values) if not isinstance(value, (*_CODE, torch.Tensor, tuple))]
+    return [value for value in found if isinstance(value, list | dict | set) or hasattr(value, "__dict__")]
+
+
+def _flat(values: Iterable[Any]) -> list[Any]:
+    """The ``values``, and the items of those that are containers, each container once."""
+    found = [*values]
+    met: set[int] = set()
+    for value in found:
+        if isinstance(value, list | tuple | dict) and id(value) not in met:
+            met.add(id(value))
+            found += value.values() if isinstance(value, dict) else value
+    return found
 
 
 def _memory(tensor: torch.Tensor) -> int:

@@ -44,6 +44,15 @@ class Net(Base):
         y = x
         return locals()
 
+    def hiding(self, x: float) -> float:
+        __y = x
+        print(__y)
+        return x
+
+    def rebinding(self, x: float) -> float:
+        self = Net()
+        return self(x)
+
     def generating(self, x: float) -> Iterator[float]:
         y = x
         yield y
@@ -76,5 +85,7 @@ def test_what_cannot_be_cut_off() -> None:
     assert beginning_of(doubled, 4) is None
     assert beginning_of(net.reading_all, 1) is None
     assert beginning_of(net.generating, 1) is None
+    assert beginning_of(net.hiding, 2) is None
+    assert beginning_of(net.rebinding, 1) is None
     assert beginning_of(torch.no_grad()(doubled), 1) is None
     assert beginning_of(len, 1) is None
