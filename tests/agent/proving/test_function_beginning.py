@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+import fxcore
 from fx_lsp.agent.proving.function_beginning import PREFIX, beginning_of, unchanged_end
 
 OLD = "class Net:\n    def forward(self, x):\n        y = len(x)\n        z = y + 1\n        return z\n"
@@ -77,6 +78,26 @@ def test_a_method_without_its_end_returns_what_the_end_mentions() -> None:
 def test_a_function_without_its_end() -> None:
     assert beginning_of(doubled, 2)(2.0) == {"z": 5.0}
     assert beginning_of(doubled, 3)(2.0) == {"y": 4.0}
+
+
+class Layered(torch.nn.Module):
+    """Ends with what can't be run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.layer(x) * x.size(0)
+        raise ValueError(y)
+
+
+def test_the_beginning_of_a_method_can_be_traced() -> None:
+    net = Layered()
+    cut, tracer = beginning_of(net.forward, 1), fxcore.Tracer()
+    tracer.traced_func_name = cut.__name__
+    traced, x = fxcore.GraphModule(net, tracer.trace(net)), torch.rand(3, 4)
+    assert torch.equal(traced(x)["y"], cut(x)["y"])
 
 
 def test_what_cannot_be_cut_off() -> None:
