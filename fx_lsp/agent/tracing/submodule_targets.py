@@ -7,9 +7,11 @@ of its work to subclasses is traced as one of them, if that inherits its ``forwa
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Callable
 from functools import cached_property
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -18,6 +20,7 @@ import fxcore
 from fx_lsp.agent.building.build import Built, directed, inherits_forward, part_of
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
+from fx_lsp.agent.inventing.frame_code import tree_of
 from fx_lsp.agent.messages import Failure, Recipe, Report, Target
 from fx_lsp.agent.missing.missing_uses import (
     called_stand_ins,
@@ -126,9 +129,32 @@ _OF_CONSTRUCTION = frozenset(
 
 
 def _is_only_built_otherwise(heir: type, cls: type) -> bool:
-    """Whether a subclass changes nothing of ``cls`` but the constructor, so that what fails is not its own work."""
-    below = heir.__mro__[: heir.__mro__.index(cls)]
-    return all(name in _OF_CONSTRUCTION for one in below for name in vars(one))
+    """Whether a subclass only gives other arguments to the constructor of ``cls``: what fails is not its own work."""
+    at = heir.__mro__.index(cls)
+    below = [vars(one) for one in heir.__mro__[:at]]
+    return (
+        heir.__mro__[at:] == cls.__mro__  # no other base has what ``cls`` leaves to its subclasses
+        and all(name in _OF_CONSTRUCTION for names in below for name in names)
+        and all(_only_passes_on(names["__init__"]) for names in below if "__init__" in names)
+    )
+
+
+def _only_passes_on(constructor: Any) -> bool:
+    """Whether a constructor uses its object only to call the base's constructor: it sets nothing that fails."""
+    tree = tree_of(constructor.__code__) if isinstance(constructor, FunctionType) else None
+    if tree is None:
+        return False
+    own = next(iter(constructor.__code__.co_varnames), "")
+    passed: list[ast.expr] = []
+    for node in ast.walk(tree):  # a call comes before its arguments
+        match node:
+            case ast.Call(ast.Name("super") | ast.Attribute(attr="__init__"), arguments):
+                passed += arguments
+            case ast.Attribute(ast.Call(ast.Name("super")), name) if name != "__init__":
+                return False
+            case ast.Name(name) if name == own and node not in passed:
+                return False
+    return True
 
 
 class _HostTrace:

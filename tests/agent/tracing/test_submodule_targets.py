@@ -22,7 +22,10 @@ class Base(nn.Module):
     def forward(self, x):
         return self.body(x) if x.sum() > 0 else x
 
-class Backbone(Base):
+class Other:
+    pass
+
+class Backbone(Base, Other):
     def __init__(self):
         body = nn.Sequential()
         body.add_module("stage", nn.Linear(3, 3))
@@ -31,12 +34,18 @@ class Backbone(Base):
 
 
 @pytest.mark.parametrize(
-    ("more", "outcome"),
-    [("", "failed"), ("\n    def extra_repr(self):\n        return 'stage'\n", "unchecked")],
-    ids=["that only builds otherwise", "that does more"],
+    ("bases", "more", "outcome"),
+    [
+        ("Base", "", "failed"),
+        ("Base", "\n    def extra_repr(self):\n        return 'stage'\n", "unchecked"),
+        ("Base", "        self.body = nn.Softshrink()\n", "unchecked"),
+        ("Base", "        super().add_module('body', nn.Softshrink())\n", "unchecked"),
+        ("Base, Other", "", "unchecked"),
+    ],
+    ids=["that only builds otherwise", "that does more", "that sets a part", "that adds a part", "of another base"],
 )
-async def test_a_class_fails_as_its_subclass(client: Client, more: str, outcome: str) -> None:
-    text = BACKBONE + more
+async def test_a_class_fails_as_its_subclass(client: Client, bases: str, more: str, outcome: str) -> None:
+    text = BACKBONE.replace("Base, Other", bases) + more
     file = client.write("net.py", text)
     reports = (await client.trace(file, *(find_targets(file, text) or ()))).reports
     assert reports["class:Backbone"].outcome == "failed"
