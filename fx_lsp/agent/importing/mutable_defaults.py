@@ -26,8 +26,7 @@ def _tolerant(cls: Any = None, /, **options: Any) -> Any:
     """Like ``dataclasses.dataclass``, which takes a class for mutable if its instances can't be hashed."""
     if cls is None:
         return lambda decorated: _tolerant(decorated, **options)
-    values = [vars(cls).get(name) for name in vars(cls).get("__annotations__", ())]
-    defaults = [value.default if isinstance(value, dataclasses.Field) else value for value in values]
+    defaults = [value.default if isinstance(value, dataclasses.Field) else value for value in vars(cls).values()]
     changed: set[Any] = {type(one) for one in defaults if type(one).__hash__ is None and dataclasses.is_dataclass(one)}
     for each in changed:
         each.__hash__ = object.__hash__
