@@ -10,6 +10,7 @@ import importlib.machinery
 import importlib.util
 import io
 import linecache
+import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -169,15 +170,15 @@ class Workspace:
         """Make the module or package ``name`` importable if it is in a folder above the file; return whether it is.
 
         A relative path that the program has added to ``sys.path`` may mean a folder in any of these: nothing shows in
-        which the program is started.
+        which the program is started. A folder outside the workspace has other programs' modules.
         """
-        relative = [entry for entry in sys.path if entry and not Path(entry).is_absolute()]
+        relative = [entry for entry in sys.path if isinstance(entry, str) and entry and not Path(entry).is_absolute()]
         for folder in Path(self.file).parents:
             if folder not in self._roots and not self.owns(str(folder / "_")):
                 return False
-            for place in (folder, folder / "src", *(folder / entry for entry in relative)):
+            for place in (folder, folder / "src", *(Path(os.path.normpath(folder / entry)) for entry in relative)):
                 found = self._exists(place / f"{name}.py") or any((place / name).glob("*.py"))
-                if found and str(place) not in sys.path:
+                if found and str(place) not in sys.path and self.owns(str(place / "_")):
                     sys.path.append(str(place))
                     importlib.invalidate_caches()
                     return True

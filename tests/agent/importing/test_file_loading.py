@@ -730,6 +730,23 @@ async def test_a_relative_path_may_mean_a_folder_beside_the_file(client: Client)
     assert (report.outcome, report.notices) == ("traced", ())
 
 
+async def test_a_relative_path_may_lead_upwards_but_not_out_of_the_workspace(client: Client) -> None:
+    sizes = client.write("parts/sizes.py", "def half(x):\n    return x if x.sum() > 0 else x / 2\n")
+    client.write("../outside/others.py", "WIDTH = 3\n")
+    text = f"""
+import pathlib
+import sys
+
+sys.path += [pathlib.Path("parts"), 3, "../parts", "../../outside"]
+import others
+from sizes import half
+{NET}
+"""
+    report = (await client.trace(client.write("model/net.py", text), "half")).only
+    assert report.failures[0].chain[-1].span.file == sizes
+    assert [kind for kind, _ in noticed(report)] == ["missing-package"]
+
+
 async def test_modules_below_a_failing_package_are_still_imported(client: Client) -> None:
     client.write("zoo/__init__.py", "import os\nos.environ['NO_SUCH_VARIABLE']\n")
     client.write("zoo/inner.py", "def f(x):\n    return x.tan()\n")
