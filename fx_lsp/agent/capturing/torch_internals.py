@@ -386,7 +386,7 @@ def knowing_values() -> Iterator[None]:
     The error that `answering` passes on then has an answer: see `known_answer`.
     """
     name = "_log_real_tensor_propagation"
-    original = getattr(ShapeEnv, name, None)
+    original, evaluate = getattr(ShapeEnv, name, None), ShapeEnv.evaluate_expr
     check, copy = getattr(fake_utils, _CHECK, None), getattr(meta_utils, _COPY, None)
     infer = getattr(fake_tensor, _INFER, None)
     if original is None or check is None or copy is None or infer is None:  # another torch: no values are computed
@@ -400,6 +400,13 @@ def knowing_values() -> Iterator[None]:
         vars(error)[_ANSWER] = result
         raise error
 
+    def evaluated(self: ShapeEnv, orig_expr: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("fallback_value") is not None and (values := getattr(self, _VALUES, None)):
+            known = orig_expr.xreplace(values).xreplace(self.backed_var_to_val)
+            if not known.free_symbols:  # what an operator would assume, such as that no size is 1, may be wrong
+                return known
+        return evaluate(self, orig_expr, *args, **kwargs)
+
     def copied(to: torch.Tensor, data: Any) -> None:
         copy(to, data.detach())  # it leaves out what is a parameter
 
@@ -410,6 +417,7 @@ def knowing_values() -> Iterator[None]:
         return like
 
     setattr(ShapeEnv, name, refuse)
+    ShapeEnv.evaluate_expr = evaluated  # type: ignore[method-assign]
     setattr(fake_tensor, _INFER, inferred)
     setattr(fake_utils, _CHECK, lambda *args, **kwargs: None)  # it asks for offsets that aren't known yet
     setattr(meta_utils, _COPY, copied)
@@ -418,6 +426,7 @@ def knowing_values() -> Iterator[None]:
             yield
     finally:
         setattr(ShapeEnv, name, original)
+        ShapeEnv.evaluate_expr = evaluate  # type: ignore[method-assign]
         setattr(fake_tensor, _INFER, infer)
         setattr(fake_utils, _CHECK, check)
         setattr(meta_utils, _COPY, copy)
@@ -428,6 +437,9 @@ _KNOWING = ("fake_tensor_propagate_real_tensors", "generate_fake_kernels_from_re
 
 _CHECK, _COPY, _INFER = "_check_fake_real_tensors", "_safe_copy", "_infer_fake_from_real_tensor"
 """Names of functions of torch's: they compare values in tensors, copy these, and make a fake tensor like a real one."""
+
+_VALUES = "real_tensor_prop_unbacked_vals"
+"""The attribute of a `ShapeEnv` that has the values of numbers that depend on data; older versions have another one."""
 
 
 def known_answer(error: BaseException) -> Any:

@@ -1,4 +1,4 @@
-"""How often a program is run to find its graph breaks."""
+"""The runs of a program that find its graph breaks: how often it is run, and how far a run gets."""
 
 from __future__ import annotations
 
@@ -34,5 +34,26 @@ def test_no_run_is_repeated_more_often_than_allowed(monkeypatch: pytest.MonkeyPa
         return built[-1]
 
     monkeypatch.setattr(graph_breaks, "MOST_REPEATS", 0)
-    graph_breaks.graph_breaks(build, Input([2 * torch.ones(3, 2)], {}), found.extend)
+    graph_breaks.graph_breaks(build, Input((2 * torch.ones(3, 2),), {}), found.extend)
     assert len(built) <= 5
+
+
+class Rows(torch.nn.Module):
+    """Makes a list whose length depends on data, and decides by a tensor behind that."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """A sum."""
+        total = x.sum()
+        for a, b in x[x[:, 0] > 0].round().long().tolist():
+            total = total + a * b
+        if total > 1:
+            total = total * 2
+        return total
+
+
+@pytest.mark.skipif(torch.__version__ < "2.13", reason="older versions compute no values")
+def test_a_run_goes_on_behind_a_list_whose_length_depends_on_data() -> None:
+    found: list[Failure] = []
+    graph_breaks.graph_breaks(Rows, Input((2 * torch.ones(3, 2),), {}), lambda failures: found.extend(failures))
+    first = Rows.forward.__code__.co_firstlineno
+    assert {failure.chain[-1].span.line - first for failure in found} == {3, 5}
