@@ -34,23 +34,25 @@ def beginning_of(function: Callable[..., Any], end: int) -> Any:
     """``function`` without its last ``end`` statements; it returns a dict of the variables that these mention.
 
     A method becomes a method of the same object, whose class receives it. None if the function can't be cut off: if
-    nothing would be left, if it is decorated or a generator, or if its end may read variables that it doesn't mention.
+    nothing would be left, if it is decorated, a generator or the method of a class, or if its end may read variables
+    that it doesn't mention.
     """
     plain = getattr(function, "__func__", function)
-    if not isinstance(plain, FunctionType) or inspect.isgeneratorfunction(plain):
+    owner = getattr(function, "__self__", None)
+    if not isinstance(plain, FunctionType) or inspect.isgeneratorfunction(plain) or isinstance(owner, type):
         return None
     code = plain.__code__
     tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     definition = dict(functions_of(tree.body)).get(plain.__qualname__)
     if definition is None or definition.lineno != code.co_firstlineno or not 0 < end < len(definition.body):
         return None
-    owner = getattr(function, "__self__", None)
     mentioned = {node.id for one in definition.body[-end:] for node in ast.walk(one) if isinstance(node, ast.Name)}
     private = {name for name in mentioned if name.startswith("__")}  # variables of these names have other ones
     if private or not mentioned.isdisjoint(READ_ALL) or (owner is not None and _rebinds(definition)):
         return None
     variables = [*code.co_varnames[owner is not None :], *code.co_cellvars]
-    definition.body[-end:] = [_returning(sorted(mentioned.intersection(variables)), definition.lineno)]
+    # The end stays behind the return statement, so that a name that it assigns is still that of a variable.
+    definition.body.insert(-end, _returning(sorted(mentioned.intersection(variables)), definition.lineno))
     cut = _compiled(definition, code.co_filename, plain)
     if cut is None or owner is None:
         return cut
@@ -67,11 +69,11 @@ def _rebinds(method: ast.FunctionDef) -> bool:
 
 
 def _returning(names: list[str], line: int) -> ast.stmt:
-    """A statement that returns the variables with these names, as far as they have values.
+    """A statement that returns the variables with these names in order, as far as they have values.
 
     It counts as part of ``line``, since nothing else in the text should count as run because of it.
     """
-    text = f"return {{name: value for name, value in locals().items() if name in {names!r}}}"
+    text = f"return {{name: value for name, value in sorted(locals().items()) if name in {names!r}}}"
     return ast.increment_lineno(ast.parse(text), line - 1).body[0]
 
 

@@ -7,6 +7,7 @@ returns a view or a copy of an input, or of what is kept, and what it keeps in i
 from __future__ import annotations
 
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
@@ -21,8 +22,8 @@ Effects = tuple[str, ...]
 """The same for two functions if nothing that calls them can tell them apart by their side effects."""
 
 
-_CODE = (type, FunctionType, ModuleType, torch.nn.Module)
-"""The types of what a program consists of."""
+_CODE = (type, FunctionType, ModuleType, torch.nn.Module, logging.Logger)
+"""The types of what a program consists of. A logger only remembers which levels are enabled."""
 
 
 class KeepsState(Exception):
@@ -36,9 +37,8 @@ def effects_of(function: Callable[..., Any], given: Input) -> Effects:
     now = _kept(function)
     if len(now) != len(kept) or not all(map(_are_same, kept, now)):
         raise KeepsState
-    kept_values = [value for _, *values in kept for value in _flat(values)]
     known = [*tensors_of(arguments), *weights_of(function)]
-    known += [value for value in kept_values if isinstance(value, torch.Tensor)]
+    known += [value for _, *values in kept for value in values if isinstance(value, torch.Tensor)]
     tensors = tensors_of([output])
     strides = [tensor.stride() if tensor.layout is torch.strided else () for tensor in tensors]
     shared = [(tensor.requires_grad, _shared(tensor, known), _shared(tensor, tensors)) for tensor in tensors]
@@ -60,13 +60,13 @@ def _mutable(values: Iterable[Any]) -> list[Any]:
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:
-    """The ``values``, and the items of those that are containers, each container once."""
+    """The ``values`` and everything that can change in them, each once."""
     found = [*values]
     met: set[int] = set()
     for value in found:
-        if isinstance(value, list | tuple | dict) and id(value) not in met:
+        if id(value) not in met:
             met.add(id(value))
-            found += value.values() if isinstance(value, dict) else value
+            found += _items(value)
     return found
 
 
@@ -76,15 +76,16 @@ def _memory(tensor: torch.Tensor) -> int:
 
 
 def _kept(function: Callable[..., Any]) -> list[tuple[Any, ...]]:
-    """What the modules behind ``function``, their classes, its file and NumPy keep, without weights and buffers."""
+    """What the modules behind ``function``, their classes, its file, NumPy and torch keep: no weights, no buffers."""
     random_numbers: Any = sys.modules.get("numpy.random")  # which nothing seeds, so that two processes differ
     modules = modules_of(function)
     classes = dict.fromkeys(cls for module in modules for cls in type(module).__mro__)
     names = getattr(inspect.unwrap(function), "__globals__", {})
     return [
         ("numpy.random", hash(str(random_numbers and random_numbers.get_state()))),
+        ("torch", torch.is_grad_enabled(), torch.get_default_dtype()),
         *(
-            (name, value, *_items(value))
+            (name, *_flat([value]))
             for holder in (*map(vars, modules), *map(vars, classes), names)
             for name, value in holder.items()
             if name not in ("_buffers", "_parameters")
@@ -98,7 +99,7 @@ def _items(value: Any) -> tuple[Any, ...]:
         return (value._version,)
     if isinstance(value, dict):
         return (*value.keys(), *value.values())
-    if isinstance(value, list | set):
+    if isinstance(value, list | tuple | set):
         return (*value,)
     return () if isinstance(value, _CODE) else tuple(getattr(value, "__dict__", {}).values())
 

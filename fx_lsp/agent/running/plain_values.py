@@ -73,7 +73,9 @@ class _Copy:
             return self._tensors.setdefault(id(value), compact(value.detach()))
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
             return value
-        kind = _name(type(value))
+        kind, cls = _name(type(value)), value if isinstance(value, type) else type(value)
+        if "<locals>" in cls.__qualname__:  # a class that the call makes anew, whose name doesn't say what it has
+            raise NotComparable(_name(cls))
         if isinstance(value, type):
             return Tree(kind, values=(_name(value),))
         if isinstance(value, torch.dtype | torch.device | torch.layout):

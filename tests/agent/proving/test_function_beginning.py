@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MethodType
 from typing import Any
 
+import pytest
 import torch
 
 import fxcore
@@ -80,6 +82,29 @@ def test_a_function_without_its_end() -> None:
     assert beginning_of(doubled, 3)(2.0) == {"y": 4.0}
 
 
+def importing(x: float) -> float:
+    y = math.floor(x)  # noqa: F821
+    b, a = y, x
+    import math
+
+    return a + b + math.pi
+
+
+def test_what_the_end_assigns_stays_a_variable() -> None:
+    with pytest.raises(UnboundLocalError, match="math"):
+        beginning_of(importing, 2)(1.0)
+
+
+def test_the_order_of_assignments_does_not_count() -> None:
+    assert [*beginning_of(swapped, 1)(1.0)] == ["a", "b"]
+
+
+def swapped(x: float) -> float:
+    b = x
+    a = x
+    return a + b
+
+
 class Layered(torch.nn.Module):
     """Ends with what can't be run."""
 
@@ -107,6 +132,7 @@ def test_what_cannot_be_cut_off() -> None:
     assert beginning_of(net.reading_all, 1) is None
     assert beginning_of(net.generating, 1) is None
     assert beginning_of(net.hiding, 2) is None
+    assert beginning_of(MethodType(doubled, Net), 2) is None
     assert beginning_of(net.rebinding, 1) is None
     assert beginning_of(torch.no_grad()(doubled), 1) is None
     assert beginning_of(len, 1) is None

@@ -131,12 +131,22 @@ def test_a_tensor_is_copied_once() -> None:
     assert copied.values[0] is not tensor
 
 
-def test_all_tensors_are_found() -> None:
-    @dataclasses.dataclass
-    class Pair:
-        first: Any
-        second: Any
+def test_a_class_that_a_call_makes_anew_cannot_be_compared() -> None:
+    class Local:
+        number = 1
 
+    for value in (Local, Local()):
+        with pytest.raises(NotComparable, match="Local"):
+            to_plain([value])
+
+
+@dataclasses.dataclass
+class Pair:
+    first: Any
+    second: Any
+
+
+def test_all_tensors_are_found() -> None:
     tensors = [torch.full((), float(value)) for value in range(5)]
     value = Pair(
         [tensors[0], Slots(tensors[1])], {"a": (tensors[2], cycle(tensors[3])), "b": options({"c": tensors[4]})}

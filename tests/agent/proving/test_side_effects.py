@@ -1,0 +1,55 @@
+"""What counts as a side effect of a function that is run alone."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from fx_lsp.agent.proving.side_effects import KeepsState, effects_of
+from fx_lsp.agent.running.observation import Input
+
+
+class Settings:
+    def __init__(self) -> None:
+        self.sizes = {"rows": [1]}
+
+
+class Net(torch.nn.Module):
+    """Keeps a number in a list in a dict in an object in a tuple."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = (Settings(),)
+        self.norm = torch.nn.BatchNorm1d(2)
+
+    def changing(self, x: torch.Tensor) -> torch.Tensor:
+        self.kept[0].sizes["rows"][0] = len(x)
+        return x
+
+    def setting(self, x: torch.Tensor) -> torch.Tensor:
+        torch.set_grad_enabled(False)
+        return x
+
+    def sharing(self, x: torch.Tensor) -> object:
+        return self.norm(x), self.kept[0].sizes["rows"]
+
+    def copying(self, x: torch.Tensor) -> object:
+        return self.norm(x), [*self.kept[0].sizes["rows"]]
+
+
+GIVEN = Input((torch.rand(3, 2),))
+
+
+def test_what_is_kept_may_change_at_any_depth() -> None:
+    with pytest.raises(KeepsState):
+        effects_of(Net().changing, GIVEN)
+
+
+def test_a_setting_of_torch_is_kept() -> None:
+    with torch.enable_grad(), pytest.raises(KeepsState):
+        effects_of(Net().setting, GIVEN)
+
+
+def test_what_is_shared_may_be_at_any_depth() -> None:
+    net = Net()
+    assert effects_of(net.sharing, GIVEN) != effects_of(net.copying, GIVEN)
