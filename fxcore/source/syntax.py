@@ -8,7 +8,7 @@ import functools
 import inspect
 import linecache
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
@@ -164,11 +164,21 @@ def statement_at(place: Place) -> ast.stmt | None:
     return found
 
 
-def is_in_try(frame: FrameType) -> bool:
-    """Whether ``frame`` is running the body of a ``try`` that handles exceptions; False if the source can't be read."""
+def handles_errors(frame: FrameType) -> bool:
+    """Whether ``frame`` is within a ``try`` with handlers, or ``contextlib.suppress``; False without its source."""
     source = "".join(linecache.getlines(frame.f_code.co_filename))
-    blocks = (node.body for node in _all_nodes(source) if isinstance(node, ast.Try) and node.handlers)
-    return any(body[0].lineno <= frame.f_lineno <= (body[-1].end_lineno or 0) for body in blocks)
+    blocks = (node.body for node in _all_nodes(source) if _is_handler(node))
+    return any(body[0].lineno <= (frame.f_lineno or 0) <= (body[-1].end_lineno or 0) for body in blocks)
+
+
+def _is_handler(node: ast.AST) -> TypeGuard[ast.Try | ast.With]:
+    match node:
+        case ast.Try(handlers=handlers):
+            return bool(handlers)
+        case ast.With(items):
+            calls = (item.context_expr for item in items if isinstance(item.context_expr, ast.Call))
+            return any(_last_name(call.func) == "suppress" for call in calls)
+    return False
 
 
 def span_of_syntax(file: str, line: int, col: int, end_col: int | None) -> SourceSpan | None:

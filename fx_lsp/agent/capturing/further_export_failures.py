@@ -43,7 +43,7 @@ from fx_lsp.agent.traceback_steps import chain_of_frames, describe
 from fxcore.explore.likely_answers import LOOP_TURNS, likely_truth, said
 from fxcore.source import is_user_file, stack_places, user_frames
 from fxcore.source.bytecode import raising_truth
-from fxcore.source.syntax import is_in_try, operation_at
+from fxcore.source.syntax import handles_errors, operation_at
 
 MOST_OTHER_RUNS = 3
 """How many runs look at the other sides of conditions."""
@@ -213,8 +213,7 @@ class _Run(TorchFunctionMode):
 
     def hash_of(self, number: torch.SymInt, error: Exception) -> int:
         """The hash of a number that depends on data: an export raises ``error`` for want of one."""
-        frame = _users_frame()
-        if frame is None or is_in_try(frame):  # the program, such as einops, may do without
+        if any(map(handles_errors, _users_frames(self._top))):  # the program, such as einops, may do without
             raise error
         is_new = not numbers_in(number) <= self._fixed
         self._fixed |= numbers_in(number)
@@ -298,7 +297,7 @@ class _Run(TorchFunctionMode):
         self._tell(self.all_failures)
 
     def _assumed_truth(self) -> bool:
-        frame = _users_frame()
+        frame = next(_users_frames(self._top), None)
         if frame is None:
             return False
         place = frame.f_lasti, id(frame)
@@ -380,9 +379,10 @@ def _like_argument(values: list[Any]) -> Any:
     return tensors[0].clone()
 
 
-def _users_frame() -> FrameType | None:
-    """The innermost of the user's frames that are running."""
+def _users_frames(top: CodeType) -> Iterator[FrameType]:
+    """The user's frames that ``top`` has led to, the innermost first."""
     frame: FrameType | None = sys._getframe()
-    while frame is not None and not is_user_file(frame.f_code.co_filename):
+    while frame is not None and frame.f_code is not top:
+        if is_user_file(frame.f_code.co_filename):
+            yield frame
         frame = frame.f_back
-    return frame

@@ -43,6 +43,8 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, S
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from fxcore.source import is_user_file
+
 DATA_DEPENDENT = (GuardOnDataDependentSymNode, DataDependentOutputException, DynamicOutputShapeException)
 """What a program on fake tensors raises where it needs a value that only a run can determine."""
 
@@ -630,9 +632,10 @@ def without_lost_numbers(seen: Callable[[Exception], None] = lambda error: None)
 
 @contextlib.contextmanager
 def hashing_numbers(hash_of: Callable[[torch.SymInt, TypeError], int]) -> Iterator[None]:
-    """Within the block, ``hash_of`` decides what the hash of a number is that depends on data.
+    """Within the block, ``hash_of`` decides what hash the program gets of a number that depends on data.
 
-    Its arguments are the number and the error that torch would raise, which it may raise.
+    Its arguments are the number and the error that torch would raise, which it may raise. Where torch itself asks for
+    a hash, it may have a way to do without.
     """
     original = torch.SymInt.__hash__
 
@@ -640,7 +643,7 @@ def hashing_numbers(hash_of: Callable[[torch.SymInt, TypeError], int]) -> Iterat
         try:
             return original(self)
         except TypeError as error:
-            if self.node.has_hint():  # a size
+            if self.node.has_hint() or not is_user_file(sys._getframe(1).f_code.co_filename):
                 raise
             return hash_of(self, error)
 

@@ -183,6 +183,11 @@ async def test_an_export_is_also_followed_as_a_call_goes(
         ("x = x * {1: 2, 12: 3}[n]", [("export-error", "{1: 2, 12: 3}[n]")]),
         ("x = x + len({n, 5})\nx = x + len({n: 1})", [("export-error", "{n, 5}")]),
         ("try:\n    x = x * {12: 2}[n]\nexcept TypeError:\n    x = x + 1", []),
+        (
+            "def key():\n    return {12: 2}[n]\ntry:\n    x = x * key()\nexcept TypeError:\n    import contextlib\n"
+            "    with contextlib.suppress(TypeError):\n        x = x * {12: 2}[n]",
+            [],
+        ),
     ],
 )
 async def test_an_export_goes_on_where_a_number_would_be_a_key(
