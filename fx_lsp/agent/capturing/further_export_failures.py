@@ -13,7 +13,7 @@ import math
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import CodeType, FrameType
 from typing import Any
 
@@ -90,10 +90,10 @@ def failures_of_export(
             break
         reversed_ |= run.reversible
     if any(failure.assumption for failure in found):
-        with knowing_values():
+        with suppress(Exception), knowing_values():  # real tensors may be too large, or can't be made
             run = _RealRun(failures_of_export.__code__, frozenset(), found, tell, 2 * most_calls + MOST_CALLS)
             reached_ends = run.export(*make_real()) and reached_ends
-        tell(run.all_failures)
+            tell(run.all_failures)
     return reached_ends and is_complete
 
 
