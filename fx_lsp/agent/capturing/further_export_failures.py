@@ -91,7 +91,7 @@ def failures_of_export(
         reversed_ |= run.reversible
     if any(failure.assumption for failure in found):
         with suppress(Exception), knowing_values():  # real tensors may be too large, or can't be made
-            run = _RealRun(failures_of_export.__code__, frozenset(), found, tell, 2 * most_calls + MOST_CALLS)
+            run = _RealRun(make_real, found, tell, 2 * most_calls + MOST_CALLS)
             reached_ends = run.export(*make_real()) and reached_ends
             tell(run.all_failures)
     return reached_ends and is_complete
@@ -317,11 +317,23 @@ class _Run(TorchFunctionMode):
 class _RealRun(_Run):
     """One export that goes on after failures as a call of the program would, since the values are known.
 
-    See `knowing_values`. An error that ends it counts only if all values were known, and if the program's own code
-    raises it, in a file with one of its modules: torch can't do everything while it computes them.
+    See `knowing_values`. An error that ends it counts only if all values were known, if the program's own code raises
+    it, in a file with one of its modules, since torch can't do everything while it computes them, and if a call of the
+    program works: with random weights, it may raise an error itself.
     """
 
     _knows_all = True
+
+    def __init__(
+        self,
+        make: Callable[[], tuple[Callable[..., Any], Input]],
+        known: Sequence[Failure],
+        tell: Callable[[Sequence[Failure]], None],
+        most_calls: float,
+    ) -> None:
+        """``make`` returns a new build of the program and its input, both real. As for the rest, see `_Run`."""
+        super().__init__(failures_of_export.__code__, frozenset(), known, tell, most_calls)
+        self._make = make
 
     def _can_be_new(self, failure: Failure) -> bool:
         return True
@@ -332,7 +344,8 @@ class _RealRun(_Run):
         *_, (innermost, _) = traceback.walk_tb(error.__traceback__)
         file = innermost.f_code.co_filename
         codes = [getattr(part.forward, "__code__", None) for part in root.modules()]
-        return is_user_file(file) and file in {code.co_filename for code in codes if code is not None}
+        is_own = is_user_file(file) and file in {code.co_filename for code in codes if code is not None}
+        return is_own and _works(*self._make())
 
     def _answer(self, error: Exception, kind: type) -> bool | int | float:
         known = known_answer(error)
@@ -342,6 +355,14 @@ class _RealRun(_Run):
     def _stand_in(self, func: Any, args: Any, kwargs: Any) -> Any:
         self._knows_all &= all(value_of(tensor) is not None for tensor in tensors_of([*args, *kwargs.values()]))
         return _result_for_others(func, args, kwargs)
+
+
+def _works(root: Callable[..., Any], given: Input) -> bool:
+    try:
+        root(*given.args, **given.kwargs)
+    except Exception:
+        return False
+    return True
 
 
 def _result_for_others(func: Any, args: Any, kwargs: Any) -> Any:

@@ -168,6 +168,10 @@ async def test_a_loop_whose_length_depends_on_data_ends(client: Client) -> None:
             "for row in x[x[:, 0] > 0]:\n    if row.sum() > 5:\n        x = x + row\nreturn x",
             [(GUARD, "x[x[:, 0] > 0]"), (GUARD, "row.sum() > 5")],
         ),
+        (
+            "rows = [row for row in x if row.sum() > 9]\nreturn x + rows[0]",
+            [(GUARD, "row.sum() > 9")],
+        ),
     ],
 )
 async def test_an_export_is_also_followed_as_a_call_goes(
