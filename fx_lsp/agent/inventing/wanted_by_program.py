@@ -33,7 +33,7 @@ from fx_lsp.agent.inventing.failed_checks import (
     passing_values,
     passing_without,
 )
-from fx_lsp.agent.inventing.frame_code import tree_of
+from fx_lsp.agent.inventing.frame_code import tree_of, value_of
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe, plain
 from fx_lsp.agent.inventing.looked_up import Lookup, lookups
 
@@ -180,12 +180,12 @@ def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[
 def _of_exact_type(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
     """Values of Python's own types where a function asks for the exact type, as by ``type(size) in (list, tuple)``."""
     for frame in frames_of(traceback):
+        names = {**frame.f_globals, **frame.f_locals}
         for node in ast.walk(tree_of(frame.f_code) or ast.Pass()):
             match node:
                 case ast.Compare(ast.Call(ast.Name("type"), [ast.Name() | ast.Attribute() as asked]), _, [classes]):
                     with contextlib.suppress(Exception, Misused):
-                        parts = (ast.unparse(part) for part in (asked, classes))
-                        value, known = (eval(part, frame.f_globals, frame.f_locals) for part in parts)
+                        value, known = value_of(asked, names), value_of(classes, names)
                         if isinstance(value, Probe) and value.path in plan.kinds:
                             yield Change(value.path, ArgumentKind("value", _of_one_of(known, value)))
 

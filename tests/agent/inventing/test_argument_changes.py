@@ -484,9 +484,16 @@ class Padded(nn.Module):
         super().__init__()
         if type(kernel) not in (list, tuple):
             kernel = int(kernel)
-        if type(sizes) is not list:
+        if type(width) is self.unwanted() or type(sizes) is not list:
             raise TypeError("these are no sizes")
         self.layer = nn.Conv1d(width, sizes[0], kernel[0])
+
+    def unwanted(self) -> type:
+        """What must not be called by anybody else."""
+        if hasattr(self, "was_asked"):
+            raise SystemExit
+        self.was_asked = True
+        return dict
 
     def forward(self, x: Any) -> Any:
         return self.layer(x)
