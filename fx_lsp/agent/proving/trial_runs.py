@@ -447,21 +447,23 @@ def _runs(root: Callable[..., Any], given: Input) -> bool:
 
 
 def _said(root: Callable[..., Any], given: Input) -> Literal["nothing", "empty", "values"]:
-    """What the result of a call says: nothing if it raises, or if all is NaN. Raises `NotComparable`.
+    """What the result of a call says: nothing if it raises, is missing, or is all NaN. Raises `NotComparable`.
 
     Empty tensors, like those that are all NaN, always compare equal, but for their shapes.
     """
     try:
         with with_weights(next(iter(modules_of(root)), None), given.weights):
             output, _ = call(root, given)
+            to_plain(output)
             tensors = tensors_of([output])
             plain = [tensor for tensor in tensors if tensor.layout is torch.strided and not tensor.is_quantized]
             has_values = (
                 len(plain) < len(tensors) or not tensors or any(bool(tensor.isfinite().any()) for tensor in plain)
             )
+    except NotComparable:
+        raise
     except Exception:
         return "nothing"
-    to_plain(output)
     if has_values:
         return "values"
     return "nothing" if any(tensor.numel() for tensor in plain) else "empty"

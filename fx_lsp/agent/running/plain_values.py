@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.importing.stand_ins import StandIn, StandInBase
+from fx_lsp.agent.missing.missing_modules import MissingCall, MissingModule
 from fx_lsp.agent.running.records import Record
 
 POINTER = struct.calcsize("P")
@@ -54,7 +56,10 @@ class Tree:
 
 
 def to_plain(value: Any) -> Any:
-    """``value`` as tensors, numbers, strings and `Tree`s of them. Raises `NotComparable` if that is impossible."""
+    """``value`` as tensors, numbers, strings and `Tree`s of them. Raises `NotComparable` if that is impossible.
+
+    Raises `MissingCall` if a part is a stand-in: what something missing returns may depend on everything else.
+    """
     return _Copy().of(value)
 
 
@@ -73,6 +78,8 @@ class _Copy:
             return self._tensors.setdefault(id(value), compact(value.detach()))
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
             return value
+        if isinstance(value, StandIn | StandInBase | MissingModule):
+            raise MissingCall(_name(type(value)))
         kind, cls = _name(type(value)), value if isinstance(value, type) else type(value)
         if "<locals>" in cls.__qualname__:  # a class that the call makes anew, whose name doesn't say what it has
             raise NotComparable(_name(cls))

@@ -110,6 +110,8 @@ class Net(nn.Module):
 """
 """A program that ends with what can't be run."""
 
+MISSING_RESULT = "return missing_package.scan({'values': sizes})"
+
 SUM = "y = x * number / len(x)"
 BEFORE_SUM = f"unused = number\n        sizes = self.sizes\n        {SUM}"
 MENDED = BEFORE_SUM.replace("len(x)", "x.size(0)")
@@ -127,6 +129,13 @@ MENDED = BEFORE_SUM.replace("len(x)", "x.size(0)")
 async def test_the_beginning_of_a_function_is_tried_alone(client: Client, new: str, verdict: str, reason: str) -> None:
     proof = await tried(client, BEFORE_SUM, new, WITHOUT_END)
     assert (proof.verdict, reason in proof.reason) == (verdict, True), proof.reason
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_what_a_missing_function_returns_is_no_result(client: Client) -> None:
+    text = f"import missing_package\n{WITHOUT_END}".replace('raise ValueError("a package is missing")', MISSING_RESULT)
+    proof = await tried(client, BEFORE_SUM, f"{MENDED}\n        number = 3.0", text)
+    assert (proof.verdict, "differs in the edited code" in proof.reason) == ("refuted", True), proof.reason
 
 
 @pytest.mark.asyncio(loop_scope="session")

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import torch
 
+from fx_lsp.agent.importing.stand_ins import StandIn
+from fx_lsp.agent.missing.missing_modules import MissingCall
 from fx_lsp.agent.running.plain_values import NotComparable, Tree, as_in_graph, tensors_of, to_plain
 from tests.ids import same_everywhere
 
@@ -129,6 +131,13 @@ def test_a_tensor_is_copied_once() -> None:
     copied = to_plain([tensor, tensor])
     assert copied.values[0] is copied.values[1]
     assert copied.values[0] is not tensor
+
+
+def test_what_something_missing_returns_is_not_known() -> None:
+    missing = StandIn("missing")
+    for value in (missing.function(torch.ones(2)), missing.ModelOutput(torch.ones(2))):
+        with pytest.raises(MissingCall):
+            to_plain({"values": [value]})
 
 
 def test_a_class_that_a_call_makes_anew_cannot_be_compared() -> None:
