@@ -372,6 +372,7 @@ def test_what_a_method_returns_is_passed(tmp_path: Path) -> None:
         "if x.shape[0] > 1:\n    try:\n        x = x + 1\n    finally:\n        pass\nreturn x",
         "flag = x.shape[0] > 1 and x.shape[1] > 2\nif flag:\n    import os\nreturn x",
         "if x.shape[0] > 1:\n    x = '''a\n    b'''\nreturn x",
+        "rows = []\nif x.shape[0] > 9:\n    heapq.heappush(rows, 1.0)\nreturn x * len(rows)",
     ],
 )
 def test_code_that_is_tied_to_its_place_does_not_move(body: str, tmp_path: Path) -> None:

@@ -21,6 +21,11 @@ _NOT_TO_MOVE = (
 _CHANGING = frozenset({"add", "append", "clear", "extend", "insert", "pop", "remove", "setdefault", "update"})
 """Methods that change a list, a set or a dict; those that change a tensor end with ``_``."""
 
+_REPORTING = frozenset(
+    {"_assert", "_check", "critical", "debug", "error", "exception", "info", "log", "print", "warn", "warning"}
+)
+"""Functions, and methods of loggers, that only report something or raise an error."""
+
 
 @dataclass(frozen=True)
 class Extraction:
@@ -115,15 +120,19 @@ class _Extractor:
         return True
 
     def _is_known_effect(self, value: ast.expr) -> bool:
-        """Whether the statement ``value`` is a constant, changes a name's value in place, or calls a global name.
+        """Whether the statement ``value`` is a constant, changes a name's value in place, or only reports something.
 
-        Or several of these, as in ``rows.append(i), columns.append(j)``.
+        Or several of these, as in ``rows.append(i), columns.append(j)``. Another function might change a list that it
+        is given, of which a graph passes a copy.
         """
         if isinstance(value, ast.Tuple):
             return all(map(self._is_known_effect, value.elts))
         if isinstance(value, ast.Constant) or _changed(value) is not None:
             return True
-        return isinstance(value, ast.Call) and _root(value.func) not in {*self._local_names(), None}
+        match value:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name) as function):
+                return name in _REPORTING and _root(function) not in {*self._local_names(), None}
+        return False
 
     def _has_own_loop(self, node: ast.AST) -> bool:
         return any(isinstance(outer, Loops) and outer in self._inner for outer in self._source.around(node))
@@ -202,7 +211,7 @@ class _Extractor:
 
     @property
     def _only_reports(self) -> bool:
-        """Whether the part does nothing but call functions for what they do, as it does to print or to warn."""
+        """Whether the part does nothing but print, warn or log."""
         inner = [node for node in self._inner if isinstance(node, ast.stmt)]
         return all(isinstance(node, ast.If | ast.Expr) for node in inner) and not self._stored()
 
