@@ -187,16 +187,24 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     if raised_by_program and not is_certain:
         blamed = "the arguments that fx-lsp invented" if built.recipe.made_up else "weights that could not be loaded"
         return f"it raises {_told(cause, belongs)}, possibly because of {blamed}"
-    if (
-        isinstance(error, TraceFailure)
-        and error.kind is FailureKind.NOT_A_SUBMODULE
-        and InventedModule.__name__ in str(error)
-    ):
+    if built.recipe.made_up and _calls_method_of_plain_value(cause, belongs):
+        return "it calls a method of a value that fx-lsp invented"
+    return _doubt_about_modules(error, refused, built.root)
+
+
+def _doubt_about_modules(error: BaseException, refused: Proxy | None, root: Any) -> str | None:
+    """Why a trace says nothing that ended with ``error`` at a module that fx-lsp invented, or at what it returned.
+
+    ``refused`` is the traced value that an ``assert`` refuses, if any.
+    """
+    failure = error if isinstance(error, TraceFailure) else None
+    is_not_registered = failure is not None and failure.kind is FailureKind.NOT_A_SUBMODULE
+    if is_not_registered and InventedModule.__name__ in str(error):
         return "it calls a module that fx-lsp invented; if the real module is registered, that call would be traced"
-    node = refused.node if refused is not None else error.node if isinstance(error, TraceFailure) else None
-    sources = _sources(node, built.root)
-    if str(cause).startswith(_NO_CONTEXT) and isinstance(built.root, torch.nn.Module):
-        sources = built.root.modules()  # the error does not have the value, which any of them may have returned
+    node = refused.node if refused is not None else failure.node if failure is not None else None
+    sources = _sources(node, root)
+    if str(error.__cause__ or error).startswith(_NO_CONTEXT) and isinstance(root, torch.nn.Module):
+        sources = root.modules()  # the error does not have the value, which any of them may have returned
     if any(isinstance(source, InventedModule) for source in sources):
         return "it depends on the output of a module that fx-lsp invented"
     return None
@@ -278,6 +286,29 @@ def _raised_at(error: BaseException) -> tuple[FrameType | None, int]:
     """The frame that raised ``error``, if any, and the line."""
     *_, last = [(None, 0), *traceback.walk_tb(error.__traceback__)]
     return last
+
+
+def _calls_method_of_plain_value(error: BaseException, belongs: Belongs) -> bool:
+    """Whether the line that failed passes a traced value to a method of a text or number that has a name.
+
+    The real value may be an object: ``self.model.encode(x)``.
+    """
+    steps = [step for step in traceback.walk_tb(error.__traceback__) if belongs(step[0].f_code.co_filename)]
+    for frame, line in steps[-1:]:
+        names = names_in(frame, line)
+        calls = (node for node in _nodes(frame.f_code) if isinstance(node, ast.Call) and _is_around(node, line))
+        for call in calls:
+            match call.func:
+                case ast.Attribute(ast.Name() | ast.Attribute() as owner):
+                    with contextlib.suppress(Exception):
+                        passed = any(isinstance(names.get(name), Proxy) for name in _names_in(call))
+                        if passed and isinstance(value_of(owner, names), str | int | float):
+                            return True
+    return False
+
+
+def _is_around(node: ast.expr, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or line)
 
 
 def _refused_by_class(error: BaseException, belongs: Belongs) -> Proxy | None:

@@ -73,6 +73,8 @@ def within(x: Any) -> Any:
         (lambda self, x: LIBRARY["scale"](64), False),
         (lambda self, x: [x for _ in range(0.5)], False),  # type: ignore[call-overload]
         (lambda self, x: torch.stack([x + size for size in self.sizes]), False),
+        (lambda self, x: self.invented.encode(x), False),
+        (lambda self, x: [x for _ in range(len(self.invented.lower())) if x > 0], True),
         (lambda self, x: refuses_what_is_neither(x), True),
         (lambda self, x: within(x), True),
         (lambda self, x: torch.compile(torch.neg, backend="eager")(x), True),
@@ -88,6 +90,8 @@ def within(x: Any) -> Any:
         "a made-up number",
         "a made-up number for Python's own function",
         "a list that is empty because of made-up arguments",
+        "a made-up text may be an object with such a method",
+        "a method of a made-up text that works",
         "the program takes a symbol for none of the classes that it knows",
         "a symbol is no context manager",
         "torch refuses to trace what is compiled",
@@ -100,9 +104,9 @@ def within(x: Any) -> Any:
     ],
 )
 def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, is_believed: bool) -> None:
-    net = type("Net", (nn.Module,), {"forward": forward, "sizes": ()})()
+    net = type("Net", (nn.Module,), {"forward": forward, "sizes": (), "invented": "invented"})()
     recipe = Recipe(Snippet("Net", 1), made_up=True)
-    with pytest.raises(Exception, match=r"[Tt]ensor|large|float|list|context|FX|^$") as caught:
+    with pytest.raises(Exception, match=r"[Tt]ensor|large|float|list|context|FX|encoding|traced|^$") as caught:
         fxcore.Tracer().trace(net)
     doubted = reason_for_doubt(
         caught.value,
