@@ -520,6 +520,23 @@ def test_an_object_whose_parts_are_called_is_a_module() -> None:
     assert [name for name, _ in root.named_modules()] == ["", "model", "model.encoder", "model.stem", "head"]
 
 
+class Choosing(nn.Module):
+    """Calls a part of its settings, and reads one that means something else in a module."""
+
+    def __init__(self, settings: Any) -> None:
+        super().__init__()
+        self.settings = settings
+        self.head = nn.Linear(settings.width, 2)
+
+    def forward(self, x: Any) -> Any:
+        x = self.head(self.settings.stem(x))
+        return x.half() if self.settings.half else x
+
+
+def test_settings_named_like_attributes_of_modules_belong_to_no_module() -> None:
+    assert [name for name, _ in invented(Choosing).root.named_modules()] == ["", "head"]
+
+
 @dataclasses.dataclass
 class Sizes:
     """Settings that OmegaConf would check."""
