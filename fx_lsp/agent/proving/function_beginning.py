@@ -33,7 +33,7 @@ def unchanged_end(old: str, new: str, name: str, line: int) -> int:
 def beginning_of(function: Callable[..., Any], end: int) -> Any:
     """``function`` without its last ``end`` statements; it returns a dict of the variables that these mention.
 
-    A method becomes a method of the same object, whose class receives it. None if the function can't be cut off: if
+    The beginning of a method is added to the class of the method's object. None if the function can't be cut off: if
     nothing would be left, if it is decorated, a generator or the method of a class, or if its end may read variables
     that it doesn't mention.
     """
