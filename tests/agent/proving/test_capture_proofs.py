@@ -52,8 +52,8 @@ pytestmark = [
             "export",
             "if x.sum() > 0:\n    x = x + 0\nreturn x * min(x.untyped_storage().data_ptr(), 1)",
             "x = torch.where(x.sum() > 0, x + 0, x)\nreturn x * min(x.untyped_storage().data_ptr(), 1)",
-            "untried",
-            "after the edit, the capture fails at `x.untyped_storage().data_ptr()`, perhaps as before",
+            "refuted",
+            "tracing still fails at `x.untyped_storage().data_ptr()`",
         ),
         (
             "export",
