@@ -54,7 +54,8 @@ class Net(Base):
 
     def rebinding(self, x: float) -> float:
         self = Net()
-        return self(x)
+        y: float = self(x)
+        return y
 
     def generating(self, x: float) -> Iterator[float]:
         y = x
