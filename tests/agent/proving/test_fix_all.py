@@ -75,14 +75,11 @@ def of_timm(file: str, call: str, side: int = 224) -> Model:
 MODELS = (
     of_timm("cpubone", "cpubone_nano()", 64),
     of_timm("crossvit", "crossvit_tiny_240(img_size=120, depth=((1, 1, 0), (1, 1, 0), (1, 1, 0)))", 120),
-    of_timm("efficientvit_mit", "efficientvit_b0()", 64),
     of_timm("hiera", "hiera_tiny_224(img_size=(64, 64))", 64),
     of_timm("mobilevit", "mobilevit_xxs()", 64),
-    of_timm("mobilevit", "mobilevitv2_050()", 64),
     of_timm("mvitv2", "mvitv2_tiny(img_size=64)", 64),
     of_timm("nest", "nest_tiny(img_size=64)", 64),
     of_timm("qwen3_vit", "qwen3_vit_88m(depth=2)", 64),
-    of_timm("tiny_vit", "tiny_vit_5m_224(depths=(1, 1, 1, 1))", 224),
     Model(
         "torchvision.models.optical_flow",
         ("raft", "_utils"),

@@ -12,12 +12,10 @@ from fx_lsp.agent.messages import Limits
 from tests.agent.building import test_recipes
 from tests.agent.client import ENDLESS, Client, make_client, text_at
 from tests.agent.conftest import Connect, lent
-from tests.agent.counting import test_costs
 from tests.agent.importing import test_workspace_importer
 from tests.agent.processes import test_hazards
 from tests.agent.proving.edits import Edit, prove
 from tests.agent.sandbox import test_isolation
-from tests.agent.tracing import test_graph_details
 from tests.supervisor import test_supervised_agent
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -25,12 +23,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 # Tests of other modules, which run here once more, with the `client` below.
 test_abandoning_a_request_ends_its_processes = test_supervised_agent.test_abandoning_a_request_ends_its_processes
 test_two_requests_at_once = test_supervised_agent.test_two_requests_at_once
-test_nodes_are_described_with_their_places_and_values = (
-    test_graph_details.test_nodes_are_described_with_their_places_and_values
-)
-test_views_share_memory_and_each_value_is_freed_after_its_last_use = (
-    test_costs.test_views_share_memory_and_each_value_is_freed_after_its_last_use
-)
 test_a_crash_behind_a_form_feed_in_unsaved_text = test_hazards.test_a_crash_behind_a_form_feed_in_unsaved_text
 test_a_hang_that_no_signal_interrupts = test_hazards.test_a_hang_that_no_signal_interrupts
 test_memory_eaten_by_a_constructor = test_hazards.test_memory_eaten_by_a_constructor
