@@ -96,11 +96,12 @@ def _with_sizes_of_first(runs: ProgramRuns) -> ProgramRuns:
 
     Only the first, if the program changes its buffers: then the others' results depend on the calls before.
     """
-    plain = [at for at, given in enumerate(runs.inputs) if given.weights is None]
+    in_mode = [at for at, given in enumerate(runs.inputs) if not given.other_mode]
+    plain = [at for at in in_mode if runs.inputs[at].weights is None]
     first, *others = (runs.observations[at].buffers for at in plain)
     is_stateful = any(not _is_same(first[name], other.get(name)) for other in others for name in first)
-    count = 1 if is_stateful else len(runs.inputs)
-    kept = [at for at in range(count) if _is_alike(runs.inputs[at], runs.inputs[0])]
+    count = 1 if is_stateful else len(in_mode)
+    kept = [at for at in in_mode[:count] if _is_alike(runs.inputs[at], runs.inputs[0])]
     observations = (replace(runs.observations[at], buffers={}, gradients=None) for at in kept)
     inputs = tuple(runs.inputs[at] for at in kept)
     return replace(runs, inputs=inputs, names=frozenset(), observations=tuple(observations))

@@ -40,13 +40,15 @@ def difference(old: Observation, new: Observation) -> str | None:
 def _left_behind(old: Observation, new: Observation) -> str | None:
     if old.random_state != new.random_state:
         return "how many random numbers are drawn"
-    changed = sorted(dict(old.counts.items() ^ new.counts.items()))
-    return f"what the call adds to `{changed[0]}`" if changed else None
+    if changed := sorted(old.left.keys() ^ new.left.keys()):
+        return f"whether the call changes `{changed[0]}`"
+    pairs = ((f"what the call leaves in `{name}`", old.left[name], new.left[name]) for name in sorted(old.left))
+    return next((found for pair in pairs if (found := _difference(*pair))), None)
 
 
 def difference_in_graph(program: Observation, graph: Observation) -> str | None:
     """Like `difference`, but a graph returns a ``dict`` for any mapping, and need not leave to later calls the same."""
-    old, new = (replace(seen, output=as_in_graph(seen.output), random_state=0, counts={}) for seen in (program, graph))
+    old, new = (replace(seen, output=as_in_graph(seen.output), random_state=0, left={}) for seen in (program, graph))
     return difference(old, new)
 
 

@@ -7,23 +7,18 @@ returns a view or a copy of an input, or of what is kept, and what it keeps in i
 from __future__ import annotations
 
 import inspect
-import logging
 import sys
 from collections.abc import Callable, Iterable
-from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
+from fx_lsp.agent.running.kept_state import CODE, are_same, everything_in
 from fx_lsp.agent.running.observation import Input, call, modules_of, weights_of
 from fx_lsp.agent.running.plain_values import tensors_of
 
 Effects = tuple[str, ...]
 """The same for two functions if nothing that calls them can tell them apart by their side effects."""
-
-
-_CODE = (type, FunctionType, ModuleType, torch.nn.Module, logging.Logger)
-"""The types of what a program consists of. A logger only remembers which levels are enabled."""
 
 
 class KeepsState(Exception):
@@ -35,7 +30,7 @@ def effects_of(function: Callable[..., Any], given: Input) -> Effects:
     kept = _kept(function)
     output, arguments = call(function, given)
     now = _kept(function)
-    if len(now) != len(kept) or not all(map(_are_same, kept, now)):
+    if len(now) != len(kept) or not all(map(are_same, kept, now)):
         raise KeepsState
     known = [*tensors_of(arguments), *weights_of(function)]
     known += [value for _, *values in kept for value in values if isinstance(value, torch.Tensor)]
@@ -55,19 +50,8 @@ def _shared(tensor: torch.Tensor, others: list[torch.Tensor]) -> list[int]:
 
 def _mutable(values: Iterable[Any]) -> list[Any]:
     """The lists, dicts, sets and objects in ``values``, also in containers, which their program may change later."""
-    found = [value for value in _flat(values) if not isinstance(value, (*_CODE, torch.Tensor, tuple))]
+    found = [value for value in everything_in(values) if not isinstance(value, (*CODE, torch.Tensor, tuple))]
     return [value for value in found if isinstance(value, list | dict | set) or hasattr(value, "__dict__")]
-
-
-def _flat(values: Iterable[Any]) -> list[Any]:
-    """The ``values`` and everything that can change in them, each once."""
-    found = [*values]
-    met: set[int] = set()
-    for value in found:
-        if id(value) not in met:
-            met.add(id(value))
-            found += _items(value)
-    return found
 
 
 def _memory(tensor: torch.Tensor) -> int:
@@ -75,37 +59,19 @@ def _memory(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else 0
 
 
-def _kept(function: Callable[..., Any]) -> list[tuple[Any, ...]]:
+def _kept(function: Callable[..., Any]) -> list[list[Any]]:
     """What the modules behind ``function``, their classes, its file, NumPy and torch keep: no weights, no buffers."""
     random_numbers: Any = sys.modules.get("numpy.random")  # which nothing seeds, so that two processes differ
     modules = modules_of(function)
     classes = dict.fromkeys(cls for module in modules for cls in type(module).__mro__)
     names = getattr(inspect.unwrap(function), "__globals__", {})
     return [
-        ("numpy.random", hash(str(random_numbers and random_numbers.get_state()))),
-        ("torch", torch.is_grad_enabled(), torch.get_default_dtype()),
+        ["numpy.random", hash(str(random_numbers and random_numbers.get_state()))],
+        ["torch", torch.is_grad_enabled(), torch.get_default_dtype()],
         *(
-            (name, *_flat([value]))
+            [name, *everything_in([value])]
             for holder in (*map(vars, modules), *map(vars, classes), names)
             for name, value in holder.items()
             if name not in ("_buffers", "_parameters")
         ),
     ]
-
-
-def _items(value: Any) -> tuple[Any, ...]:
-    """What can change in a value: a container's items, an object's attributes, or how often a tensor was changed."""
-    if isinstance(value, torch.Tensor):
-        return (value._version,)
-    if isinstance(value, dict):
-        return (*value.keys(), *value.values())
-    if isinstance(value, list | tuple | set):
-        return (*value,)
-    return () if isinstance(value, _CODE) else tuple(getattr(value, "__dict__", {}).values())
-
-
-def _are_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    return len(one) == len(other) and all(
-        item is now or (type(item) is int and type(now) is int and item == now)
-        for item, now in zip(one, other, strict=True)
-    )

@@ -59,6 +59,7 @@ from fx_lsp.agent.running.observation import (
     modules_of,
     observe,
     perturb_weights,
+    set_up,
     weight_names,
     zero_unset_weights,
 )
@@ -66,7 +67,6 @@ from fx_lsp.agent.running.plain_values import NotComparable, map_tensors, tensor
 from fx_lsp.agent.running.recorded_inputs import recorded_inputs
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.running.wanted_inputs import Wanted
-from fx_lsp.agent.running.weight_changes import with_weights
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
 from fxcore.failures import TraceFailure
@@ -269,7 +269,9 @@ def check_graph(program: Program, runs: ProgramRuns) -> None:
 
     def is_enough(given: Input) -> bool:
         arguments = given.by_parameter(program.built.root)
-        return all(arguments.get(name) is not None for name in required & signature.parameters.keys())
+        return not given.other_mode and all(
+            arguments.get(name) is not None for name in required & signature.parameters.keys()
+        )
 
     def positional(*args: Any, **kwargs: Any) -> Any:
         # In the graph, a parameter with a fixed value has a different name.
@@ -452,7 +454,7 @@ def _said(root: Callable[..., Any], given: Input) -> Literal["nothing", "empty",
     Empty tensors, like those that are all NaN, always compare equal, but for their shapes.
     """
     try:
-        with with_weights(next(iter(modules_of(root)), None), given.weights):
+        with set_up(next(iter(modules_of(root)), None), given):
             output, _ = call(root, given)
             to_plain(output)
             tensors = tensors_of([output])
@@ -514,7 +516,7 @@ def _repeated(observed: Callable[..., Observation]) -> Iterator[Observation]:
     """Further runs of a program; each finds its memory arranged in another way."""
     between = []
     for size in range(1, MOST_REPEATED + 1):
-        between.append(torch.empty(size))
+        between += [torch.empty(size), torch.empty(16 * size)]
         yield observed(gradients=False)
 
 

@@ -28,7 +28,7 @@ from fx_lsp.agent.running.wanted_inputs import Wanted
 from fx_lsp.agent.running.written_lists import written_lists
 from fxcore.explore.guess_inputs import guesses
 
-LEAST, MOST = 3, 12
+LEAST, MOST = 3, 14
 """The minimum and the maximum number of inputs that a proof uses."""
 
 MOST_OPTIONAL_RUNS, MOST_OPTIONAL_RUNS_IF_NEEDED = 60, 150
@@ -402,6 +402,10 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
     yield _changed(first, generator, lambda tensor: 100 * tensor if tensor.is_floating_point() else tensor)
     yield _changed(first, generator, torch.zeros_like)
     yield _changed(first, generator, lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
+    if modules_of(root):
+        yield replace(first, other_mode=True)
+    yield _changed(first, generator, _reordered)
+    yield from _with_other_lengths(first, generator)
     longest = _longest_weight(root)
     others = [(size + 1, longest + 1, 1 if dim else 2 * size, 2 * size) for dim, size in enumerate(shape)]
     resized = [(dim, shape[dim], other) for sizes in zip(*others, strict=True) for dim, other in enumerate(sizes)]
@@ -438,6 +442,29 @@ def _with_larger_sides(first: Input, generator: torch.Generator) -> Iterator[Inp
             return like(tensor, (*tensor.shape[:-2], *sides) if is_image else tensor.shape, generator)
 
         yield replace(first, args=map_tensors(changed, first.args), kwargs=map_tensors(changed, dict(first.kwargs)))
+
+
+def _reordered(tensor: torch.Tensor) -> torch.Tensor:
+    """``tensor`` with another order of its dimensions in memory, if it has several."""
+    return tensor.movedim(-1, 0).contiguous().movedim(0, -1) if tensor.dim() > 1 else tensor
+
+
+def _with_other_lengths(first: Input, generator: torch.Generator) -> Iterator[Input]:
+    """``first`` with one item fewer, and with one more, in all of its lists of tensors, and in each of several."""
+    lists = [value for value in (*first.args, *first.kwargs.values()) if _is_list(value)]
+    for only in (lists, *([one] for one in lists if len(lists) > 1)) if lists else ():
+        for change in (lambda items: items[:-1], lambda items: items + items[-1:]):
+
+            def changed(value: Any, change: Any = change, only: list[Any] = only) -> Any:
+                return change(value) if any(value is one for one in only) else value
+
+            args, kwargs = map(changed, first.args), {name: changed(value) for name, value in first.kwargs.items()}
+            yield _changed(replace(first, args=tuple(args), kwargs=kwargs), generator)
+
+
+def _is_list(value: Any) -> bool:
+    """Whether ``value`` is a list or tuple of tensors."""
+    return type(value) in (list, tuple) and bool(value) and all(isinstance(one, torch.Tensor) for one in value)
 
 
 def _with_one_item_resized(first: Input, generator: torch.Generator) -> Iterator[Input]:
@@ -486,15 +513,15 @@ def _not_finite(first: Input) -> Iterator[Input]:
 
 
 def _unusual(first: Input) -> Iterator[Input]:
-    """``first`` with another order of its dimensions in memory, and with other dtypes: some programs ask for these."""
+    """``first`` with the channels last in memory, and with other dtypes: some programs ask for these."""
 
-    def reordered(tensor: torch.Tensor) -> torch.Tensor:
+    def channels_last(tensor: torch.Tensor) -> torch.Tensor:
         return tensor.movedim(1, -1).contiguous().movedim(-1, 1) if tensor.dim() > 2 else tensor
 
     def converted(dtype: torch.dtype, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
-    changes: list[Callable[[torch.Tensor], torch.Tensor]] = [reordered]
+    changes: list[Callable[[torch.Tensor], torch.Tensor]] = [channels_last]
     changes += [partial(converted, dtype) for dtype in UNUSUAL]
     for change in changes:
         yield Input(map_tensors(change, first.args), map_tensors(change, dict(first.kwargs)))

@@ -1,7 +1,7 @@
 """What one call to a program does, as plain values that two processes can compare.
 
 Besides the result, an `Observation` holds what the call writes to its inputs and to the module's buffers, the gradients
-that flow back through it, and what it leaves to later calls: random numbers and counts.
+that flow back through it, and what it leaves to later calls: random numbers and what modules and globals keep.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from fx_lsp.agent.building.random_seeds import SEED, seed_all
+from fx_lsp.agent.running.kept_state import KeptState
 from fx_lsp.agent.running.plain_values import Digest, compact, tensors_of, to_plain
 from fx_lsp.agent.running.records import Record
 from fx_lsp.agent.running.weight_changes import WeightChange, with_weights
@@ -39,6 +40,8 @@ class Input:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     weights: WeightChange | None = None
     """With which weights the program is called, if not with its own."""
+    other_mode: bool = False
+    """Whether a program that was built for training is called as for inference, or the other way round."""
 
     def by_parameter(self, program: Callable[..., Any]) -> dict[str, Any]:
         """The arguments by name. Raises TypeError if ``program`` doesn't accept them."""
@@ -47,7 +50,8 @@ class Input:
     def __str__(self) -> str:
         values = [*self.args, *self.kwargs.values()]
         described = ", ".join(_described(value) for value in values)
-        return f"{described} and other weights" if self.weights else described
+        described = f"{described} and other weights" if self.weights else described
+        return f"{described} in the other mode (training or inference)" if self.other_mode else described
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,8 @@ class Observation:
     """Gradients of the sum of all outputs, by input and weight, large ones as a `sketch`; None if not requested."""
     random_state: int = 0
     """A checksum of the state of the random numbers after the call."""
-    counts: Mapping[str, int] = field(default_factory=dict)
-    """How much the call has added to the modules' integers and to the lengths of their containers, if anything."""
+    left: Mapping[str, Any] = field(default_factory=dict)
+    """What the call has changed besides, by name; see `KeptState`."""
 
 
 def forward_of(program: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,6 +102,21 @@ def call(
         return program(*args, **kwargs), [*args, *kwargs.values()]
 
 
+@contextlib.contextmanager
+def set_up(root: torch.nn.Module | None, given: Input) -> Iterator[None]:
+    """Within the block, ``root`` has the weights and the mode with which ``given`` is to be called."""
+    modules = [*root.modules()] if root is not None and given.other_mode else []
+    modes = [module.training for module in modules]
+    with with_weights(root, given.weights):
+        try:
+            for module in modules[:1]:
+                module.train(not module.training)
+            yield
+        finally:
+            for module, mode in zip(modules, modes, strict=True):
+                module.training = mode
+
+
 def observe(
     program: Callable[..., Any],
     given: Input,
@@ -112,33 +131,23 @@ def observe(
     program raises, and `NotComparable`.
     """
     leaves: dict[str, torch.Tensor] = {}
-    before = _counts(root)
-    with with_weights(root, given.weights):
+    with set_up(root, given):
+        kept = KeptState(root, program)
         output, inputs = call(program, given, leaves if gradients else None)
         drawn = _random_state()
         sources = leaves | {name: weight for name, weight in root.named_parameters() if name in names}
-        after = _counts(root)
         return Observation(
             to_plain(output),
             to_plain(inputs),
             {name: compact(buffer.detach()) for name, buffer in root.named_buffers() if name in names},
             _gradients(output, sources) if gradients else None,
             drawn,
-            {name: count - before.get(name, 0) for name, count in after.items() if count != before.get(name, 0)},
+            kept.changes(),
         )
 
 
 def _random_state() -> int:
     return zlib.crc32(repr(random.getstate()).encode() + bytes(torch.get_rng_state().tolist()))
-
-
-def _counts(root: torch.nn.Module) -> dict[str, int]:
-    return {
-        f"{name}.{attribute}".removeprefix("."): value if isinstance(value, int) else len(value)
-        for name, module in root.named_modules()
-        for attribute, value in vars(module).items()
-        if isinstance(value, int | list | dict | set)
-    }
 
 
 def weight_names(root: torch.nn.Module) -> frozenset[str]:

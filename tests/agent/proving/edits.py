@@ -475,6 +475,53 @@ REFUTED = {
         ),
         "differs",
     ),
+    "what an attribute keeps": (
+        Edit(program("self.loss = x.sum() * len(x)\nreturn x * 2"), "len(x)", "x.size(1)"),
+        "what the call leaves in `loss` differs",
+    ),
+    "what a list keeps": (
+        Edit(program("self.seen.append(x / len(x))\nreturn x * 2", init="self.seen = []"), "len(x)", "x.size(1)"),
+        "what the call leaves in `seen` differs",
+    ),
+    "what a class keeps": (
+        Edit(program("type(self).last = x / len(x)\nreturn x * 2"), "len(x)", "x.size(1)"),
+        "what the call leaves in `Net.last` differs",
+    ),
+    "what a global keeps": (
+        Edit(program("global LAST\nLAST = x / len(x)\nreturn x * 2", before="LAST = 0"), "len(x)", "x.size(1)"),
+        "what the call leaves in `LAST` differs",
+    ),
+    "an attribute that is no longer set": (
+        Edit(
+            program("self.rows = len(x)\nreturn x * 2", init="self.rows = 0"),
+            "self.rows = len(x)\n        return x * 2",
+            "return x * 2",
+        ),
+        "whether the call changes `rows` differs",
+    ),
+    "what is done for training only": (
+        Edit(
+            program("if self.training:\n    x = x / len(x)\nreturn x * 2"),
+            "if self.training:\n            x = x / len(x)",
+            "x = x / x.size(0)",
+        ),
+        "in the other mode (training or inference), the output differs",
+    ),
+    "an order in memory": (
+        Edit(program("return x.reshape(-1) / len(x)"), "x.reshape(-1) / len(x)", "x.view(-1) / x.size(0)"),
+        "the edited code raises",
+    ),
+    "fewer items than there are layers": (
+        Edit(
+            program(
+                "y = 0\nfor one, layer in zip(x, self.layers):\n    y = y + layer(one)\nreturn y",
+                init="self.layers = torch.nn.ModuleList([torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)])",
+            ).replace("self, x", "self, x: list[torch.Tensor]"),
+            "zip(x, self.layers):\n            y = y + layer(one)",
+            "enumerate(self.layers):\n            y = y + layer(x[one])",
+        ),
+        "the edited code raises",
+    ),
     "another structure": (Edit(program("return x / len(x), x"), "len(x), x", "x.size(0), [x]"), "the structure"),
     "another shape": (Edit(program("return x / len(x)"), "len(x)", "x.size(0) + x[:, None]"), "the shape"),
     "a graph that keeps one branch": (
