@@ -245,6 +245,7 @@ def test() -> None:
     """Run all that CI checks: lint, all tests (also those in a real VS Code), the documentation and the package."""
     set_up()
     set_up_client()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # thousands of processes would each compile fx_lsp
     # VS Code has the machine nearly to itself: beside all the other tests, what it is asked for would come too late.
     in_vscode = failing("client-tests", "checks", shown="client-tests")
     report(in_vscode + failing("all-tests", shown="all-tests"))
