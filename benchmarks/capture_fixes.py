@@ -6,7 +6,7 @@ The programs are those of `capture_programs.py`, some of them held out, and the 
 be captured, whose packages are copied into FOLDER, so that their files can be edited. Of places at which several models
 fail, only the first is counted. Results are stored in FOLDER, and those that it contains are reused. A proven edit is
 tried once more, on other values than the proof has used: by `capture_fix_truth.py`, in a process that knows nothing of
-fx-lsp. The last thing that is printed is a table for docs/captures.md.
+fx-lsp. The last thing that is printed is a table for docs/captures-measured.md.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     python benchmarks/captures.py FOLDER [--most N] [--match PART ...] [--minutes M] [--seconds]
 
 The models of `capture_models.py` are captured twice: by `capture_truth.py`, which calls torch in a fresh process, and
-by fx-lsp's agent, which is given the same expressions. The results are stored in FOLDER, and those that it contains are
-reused. The last thing that is printed is a table for docs/captures.md. With ``--seconds``, the time that fx-lsp takes
-for an export is compared with that of a process that has exported another model before. The libraries are those that
-recall.py needs.
+by fx-lsp's agent, which is given the same expressions. The results are stored in FOLDER, and those that it contains
+are reused. The last thing that is printed is a table for docs/captures-measured.md. With ``--seconds``, the time that
+fx-lsp takes for an export is compared with that of a process that has exported another model before. The libraries
+are those that recall.py needs.
 """
 
 from __future__ import annotations
