@@ -72,6 +72,11 @@ def _kept(function: Callable[..., Any]) -> list[list[Any]]:
             [name, *everything_in([value])]
             for holder in (*map(vars, modules), *map(vars, classes), names)
             for name, value in holder.items()
-            if name not in ("_buffers", "_parameters")
+            if name not in ("_buffers", "_parameters") and not _is_of_python(name)
         ),
     ]
+
+
+def _is_of_python(name: str) -> bool:
+    """Whether a name is one that Python gives, such as ``__loader__``, which may lead to everything that is loaded."""
+    return name.startswith("__") and name.endswith("__")
