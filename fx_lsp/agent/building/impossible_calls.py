@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import re
 import sys
-from collections.abc import Callable
-from itertools import dropwhile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import dropwhile, islice
 from traceback import walk_tb
-from types import FrameType, FunctionType, ModuleType
+from types import FrameType, FunctionType, ModuleType, TracebackType
 
-from fx_lsp.agent.inventing.frame_code import tree_of
+from fx_lsp.agent.inventing.frame_code import is_at, tree_of
 
 _REFUSED_CALL = re.compile(
     r"^\S+\(\) (got an unexpected keyword argument|takes .*positional arguments? but \d+|missing \d+ required "
@@ -20,26 +22,71 @@ _REFUSED_CALL = re.compile(
 """Python's messages about a call whose arguments do not match the parameters of what is called."""
 
 
+@dataclass(frozen=True)
+class _Step:
+    """A function in a traceback, and what it was doing."""
+
+    frame: FrameType
+    line: int
+    columns: tuple[int, int] | None
+    """Where the expression that it was evaluating begins and ends, in bytes; None before Python 3.11."""
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.frame.f_code.co_name
+
+
 def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable[[str], bool]) -> bool:
     """Whether the constructor of ``cls`` raised ``error`` because of its own code, whatever arguments it was given.
 
     That is so if a call does not fit its callee, or if an installed module has no attribute of a name (``np.float``);
     and if this code, like each call that leads to it, is always run, and each call is always made to the same callee: a
-    class or function that the file names, or the base class. ``belongs`` says which files are the program's.
+    class or function that the file names, or the base class. A loop over a ``range`` counts as run: no arguments are
+    meant to build a model without layers. ``belongs`` says which files are the program's.
     """
     is_call = isinstance(error, TypeError) and _REFUSED_CALL.match(str(error)) is not None
     module, name = _missing_attribute(error) if isinstance(error, AttributeError) else (None, None)
     if not (is_call or _is_installed(module, belongs)):
         return False
     constructor = getattr(getattr(cls, "__init__", None), "__code__", None)
-    steps = list(dropwhile(lambda step: step[0].f_code is not constructor, walk_tb(error.__traceback__)))
-    if name is not None and steps and _is_getter(steps[-1][0]):
+    steps = list(dropwhile(lambda step: step.frame.f_code is not constructor, _steps(error.__traceback__)))
+    if name is not None and steps and _is_getter(steps[-1].frame):
         steps.pop()
     if not steps:
         return False
     last = [steps.pop()] if name is not None else []
-    is_reached = all(_is_always_called(frame, line, belongs) for frame, line in steps)
-    return is_reached and all(_is_always_read(frame, line, name, belongs) for frame, line in last)
+    is_reached = all(_is_always_called(step, belongs) for step in steps)
+    return is_reached and all(_is_always_read(step, name, belongs) for step in last)
+
+
+def _steps(traceback: TracebackType | None) -> list[_Step]:
+    """The functions in a traceback. A comprehension that has its own frame is a part of the function around it."""
+    steps: list[_Step] = []
+    while traceback is not None:
+        frame = traceback.tb_frame
+        columns = _columns(traceback)
+        if frame.f_code.co_name in _COMPREHENSIONS:  # torch may run one: `nn.ModuleList(Block() for …)`
+            while steps and frame.f_code not in steps[-1].frame.f_code.co_consts:
+                steps.pop()
+            around = steps.pop().frame if steps else frame
+        else:
+            around = frame
+        steps.append(_Step(around, traceback.tb_lineno, columns))
+        traceback = traceback.tb_next
+    return steps
+
+
+_COMPREHENSIONS = frozenset({"<listcomp>", "<genexpr>"})
+"""The names of their code objects."""
+
+
+def _columns(traceback: TracebackType) -> tuple[int, int] | None:
+    """The columns of the expression that was being evaluated."""
+    positions = getattr(traceback.tb_frame.f_code, "co_positions", None)
+    places: Iterator[tuple[int | None, ...]] = iter(()) if positions is None else positions()
+    _, _, start, end = next(islice(places, traceback.tb_lasti // 2, None), (None, None, None, None))
+    return None if start is None or end is None else (start, end)
 
 
 def _missing_attribute(error: AttributeError) -> tuple[object, str | None]:
@@ -64,48 +111,81 @@ def _is_installed(module: object, belongs: Callable[[str], bool]) -> bool:
     return type(module) is ModuleType and not belongs(getattr(module, "__file__", None) or "")
 
 
-def _is_always_called(frame: FrameType, line: int, belongs: Callable[[str], bool]) -> bool:
-    """Whether a function's only call at ``line`` is made whenever the function is, always to the same callee."""
-    statement = _statement_always_run(frame, line, belongs)
-    return statement is not None and _has_one_certain_call(statement, line, frame)
+def _is_always_called(step: _Step, belongs: Callable[[str], bool]) -> bool:
+    """Whether a function makes the call that it was making whenever it is called, always to the same callee."""
+    statement = _statement_always_run(step, belongs)
+    call = _call_made(statement, step) if statement is not None else None
+    if statement is None or call is None or not _is_evaluated(call, statement):
+        return False
+    is_written_out = not any(isinstance(one, ast.Starred) for one in call.args) and all(
+        keyword.arg for keyword in call.keywords
+    )
+    return is_written_out and _has_fixed_callee(call.func, step.frame)
 
 
-def _is_always_read(frame: FrameType, line: int, name: str | None, belongs: Callable[[str], bool]) -> bool:
-    """Whether the attribute ``name`` is read at ``line`` whenever the function is called."""
-    statement = _statement_always_run(frame, line, belongs)
+def _is_always_read(step: _Step, name: str | None, belongs: Callable[[str], bool]) -> bool:
+    """Whether a function reads the attribute ``name`` where it was, whenever it is called."""
+    statement = _statement_always_run(step, belongs)
     return statement is not None and any(
-        isinstance(node, ast.Attribute) and node.attr == name and _has_fixed_callee(node.value, frame)
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and _is_evaluated(node, statement)
+        and _has_fixed_callee(node.value, step.frame)
         for node in ast.walk(statement)
     )
 
 
-def _statement_always_run(frame: FrameType, line: int, belongs: Callable[[str], bool]) -> ast.stmt | None:
-    """The statement at ``line`` of a function of the program, if all of it is run whenever the function is called."""
-    tree = tree_of(frame.f_code) if belongs(frame.f_code.co_filename) else None
+def _statement_always_run(step: _Step, belongs: Callable[[str], bool]) -> ast.stmt | None:
+    """The statement that a function of the program was running, if it runs that whenever it is called."""
+    code = step.frame.f_code
+    tree = tree_of(code) if belongs(code.co_filename) else None
     function = tree.body[0] if tree is not None and tree.body else None
-    if not isinstance(function, ast.FunctionDef) or function.name != frame.f_code.co_name:
-        return None
-    for statement in function.body:
-        if statement.lineno <= line <= (statement.end_lineno or line):
-            is_simple = isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Return)
-            is_certain = is_simple and not any(isinstance(node, _CONDITIONAL) for node in ast.walk(statement))
-            return statement if is_certain else None
-        if any(isinstance(node, ast.Return) for node in ast.walk(statement)):
+    is_own = isinstance(function, ast.FunctionDef) and function.name == step.name
+    body = function.body if is_own and isinstance(function, ast.FunctionDef) else []
+    while body:
+        before = [statement for statement in body if (statement.end_lineno or step.line) < step.line]
+        at = next((statement for statement in body if is_at(statement, step.line)), None)
+        if any(isinstance(node, _LEAVES) for statement in before for node in ast.walk(statement)):
             return None
+        if isinstance(at, ast.Expr | ast.Assign | ast.AnnAssign | ast.Return):
+            return at
+        body = at.body if isinstance(at, ast.For) and _is_range(at.iter) else []
     return None
 
 
-def _has_one_certain_call(statement: ast.stmt, line: int, frame: FrameType) -> bool:
-    """Whether ``statement`` makes exactly one call at ``line``, with all arguments written out."""
+_LEAVES = (ast.Return, ast.Break, ast.Continue)
+"""Statements after which what follows is not run."""
+
+
+def _is_range(items: ast.expr) -> bool:
+    return isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id == "range"
+
+
+def _call_made(statement: ast.stmt, step: _Step) -> ast.Call | None:
+    """The call in ``statement`` that was being made; None if that is not known."""
     calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call) and not _is_super(node)]
-    at_line = [call for call in calls if call.lineno <= line <= (call.end_lineno or line)]
-    if len(at_line) != 1:
-        return False
-    [call] = at_line
-    is_written_out = not any(isinstance(one, ast.Starred) for one in call.args) and all(
-        keyword.arg for keyword in call.keywords
-    )
-    return is_written_out and _has_fixed_callee(call.func, frame)
+    at_line = [call for call in calls if call.lineno <= step.line <= (call.end_lineno or step.line)]
+    if len(at_line) > 1 and step.columns is not None:
+        code = step.frame.f_code
+        first = linecache.getline(code.co_filename, code.co_firstlineno)
+        indented = len(first.encode()) - len(first.lstrip().encode())
+        here = tuple(column - indented for column in step.columns)
+        at_line = [one for one in at_line if one.lineno == step.line and (one.col_offset, one.end_col_offset) == here]
+    return at_line[0] if len(at_line) == 1 else None
+
+
+def _is_evaluated(part: ast.expr, statement: ast.stmt) -> bool:
+    """Whether ``part`` of ``statement`` is evaluated whenever that is run."""
+    around = [node for node in ast.walk(statement) if isinstance(node, _CONDITIONAL) and part in ast.walk(node)]
+    return all(map(_is_counted, around))
+
+
+def _is_counted(node: ast.AST) -> bool:
+    """Whether ``node`` is a comprehension over a ``range`` that leaves out nothing."""
+    match node:
+        case ast.ListComp(generators=[loop]) | ast.GeneratorExp(generators=[loop]):
+            return _is_range(loop.iter) and not loop.ifs
+    return False
 
 
 _CONDITIONAL = (

@@ -5,7 +5,14 @@
 # TooFew: not-built
 # Deeper: not-built
 # InBranch: unchecked
-# InLoop: unchecked
+# InLoop: not-built
+# InLoopOverItems: unchecked
+# InLoopAfterBreak: traced
+# InComprehension: not-built
+# InGenerator: not-built
+# InFilteredComprehension: traced
+# AmongConditions: not-built
+# InCondition: traced
 # AfterReturn: traced
 # Unpacked: unchecked
 # OwnFunction: traced
@@ -72,6 +79,70 @@ class InLoop(Base):
         super().__init__(width)
         for _ in range(depth):
             self.more = Base(width, heads=4)
+
+
+class InLoopOverItems(Base):
+    def __init__(self, width, extra_heads):
+        super().__init__(width)
+        for _ in extra_heads:
+            self.more = Base(width, heads=4)
+
+
+class InLoopAfterBreak(Base):
+    def __init__(self, width, depth):
+        super().__init__(width)
+        for at in range(depth):
+            if width % 2 == at:
+                break
+            if width % 3 != at:
+                self.skipped = at
+            self.more = Base(width, heads=4)
+
+
+class InComprehension(nn.Module):
+    def __init__(self, width, depth):
+        super().__init__()
+        self.layers = nn.Sequential(
+            *[
+                Base(
+                    width,
+                    heads=4,
+                )
+                for _ in range(depth)
+            ]
+        )
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class InGenerator(nn.Module):
+    def __init__(self, width, depth):
+        super().__init__()
+        self.layers = nn.ModuleList(Base(width, heads=4) for _ in range(depth))
+
+    def forward(self, x):
+        return x
+
+
+class InFilteredComprehension(nn.Module):
+    def __init__(self, width, depth, last):
+        super().__init__()
+        self.layers = nn.ModuleList([Base(width, heads=4) for at in range(depth) if at != last])
+
+    def forward(self, x):
+        return x
+
+
+class AmongConditions(Base):
+    def __init__(self, width, shifts):
+        super().__init__(width if shifts else 2 * width, heads=4)
+
+
+class InCondition(Base):
+    def __init__(self, width, shifts):
+        super().__init__(width)
+        self.more = Base(width, heads=4) if shifts else None
 
 
 class AfterReturn(Base):
