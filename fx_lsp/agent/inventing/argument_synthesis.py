@@ -31,7 +31,7 @@ from fx_lsp.agent.inventing.error_words import in_plain_words
 from fx_lsp.agent.inventing.invented_values import InventedModule, Misused, TooLarge
 from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
-from fx_lsp.agent.missing.missing_uses import forget_uses
+from fx_lsp.agent.missing.missing_uses import forget_uses, looking
 
 MOST_BUILDS = 80
 """How often a class is built before the search is given up."""
@@ -249,8 +249,9 @@ class _ArgumentSearch:
     def _improved(self, end: _Progress) -> _Progress:
         """How far the program gets, after it got as far as ``end``, with all changes that take it further."""
         while end.error is not None:
-            changes = changes_after(end.error, end.is_built, self._plan)
-            if (better := self._better(end, list(changes))) is None:
+            with looking():
+                changes = list(changes_after(end.error, end.is_built, self._plan))
+            if (better := self._better(end, changes)) is None:
                 break
             end = better
         return end

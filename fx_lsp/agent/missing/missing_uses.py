@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 
 MOST_USES = 10_000
 """How many uses one build and trace may make. A loop that asks a stand-in whether to go on never ends."""
@@ -67,6 +69,17 @@ def forget_uses() -> None:
     _wrapped.clear()
     _before_trace.clear()
     _counts[:] = [0]
+
+
+@contextlib.contextmanager
+def looking() -> Iterator[None]:
+    """Note no uses within: it is not the program that uses something there, but we who look at what it has."""
+    before = dict(_used)
+    try:
+        yield
+    finally:
+        _used.clear()
+        _used.update(before)
 
 
 def is_importing() -> bool:
