@@ -124,7 +124,10 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
     for passing in passing_values(frame, line, made_at):
         kind = plan.kinds.get(passing.path)
         if kind is not None:
-            yield Change(passing.path, _kind_passing(passing, kind))
+            change = Change(passing.path, _kind_passing(passing, kind))
+            yield change
+            if passing.path.endswith("]"):  # a loop gets no further before all items pass
+                yield dataclasses.replace(change, is_of_all=True)
     yield from _other_options(frame, line, plan)
 
 

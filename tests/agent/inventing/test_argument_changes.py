@@ -106,6 +106,19 @@ class TestLists:
 
         assert invented(Stages).root.count > 1
 
+    def test_all_items_have_to_pass_the_same_check(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, widths: Any) -> None:
+                super().__init__()
+                self.norms = nn.ModuleList()
+                for at in range(2):
+                    self.norms.append(nn.GroupNorm(7, widths[at]))
+
+            def forward(self, x: Any) -> Any:
+                return [norm(x) for norm in self.norms]
+
+        assert all(norm.num_channels % 7 == 0 for norm in invented(Net).root.norms)
+
 
 class TestObjects:
     def test_settings_that_are_changed_before_they_are_read(self) -> None:
