@@ -122,6 +122,7 @@ _KNOWN: dict[tuple[str, str], Any] = {
     ("omegaconf", "SI"): omegaconf_configurations.SI,
     ("transformers", "PreTrainedConfig"): transformers_configurations.PretrainedConfig,
     ("transformers", "PretrainedConfig"): transformers_configurations.PretrainedConfig,
+    ("typeguard", "check_argument_types"): type_checks.check_argument_types,
     ("yacs", "CfgNode"): config_nodes.CfgNode,
 }
 """By the top-level package and the name of the class or function; some packages have it in several modules."""

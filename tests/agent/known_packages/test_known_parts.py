@@ -232,3 +232,20 @@ def test_a_module_with_an_abstract_method_is_not_built() -> None:
 
     with pytest.raises(TypeError, match="abstract"):
         Head()
+
+
+class Checked:
+    """Asks typeguard about its arguments when it is made, and when it is called."""
+
+    def __init__(self, width: int) -> None:
+        self.is_well_made = of("typeguard", "check_argument_types")()
+
+    def __call__(self, x: torch.Tensor) -> Any:
+        return of("typeguard", "check_argument_types")()
+
+
+def test_typeguard_accepts_what_a_constructor_gets_and_is_left_open_elsewhere() -> None:
+    forget_uses()
+    checked = Checked(8)
+    assert checked.is_well_made is True
+    assert isinstance(checked(torch.ones(1)), StandIn)
