@@ -29,7 +29,7 @@ from unittest import mock
 from fx_lsp.agent.importing import mutable_defaults, tried_imports
 from fx_lsp.agent.importing.import_tolerance import is_consequence
 from fx_lsp.agent.importing.stand_in_errors import may_be_due_to_stand_in
-from fx_lsp.agent.importing.stand_in_modules import StandInFinder
+from fx_lsp.agent.importing.stand_in_modules import StandInFinder, stand_in_for
 from fx_lsp.agent.importing.stand_ins import StandIn, add_as_modules
 from fx_lsp.agent.importing.uncaught_imports import importing_frames, may_catch
 from fx_lsp.agent.importing.workspace_importer import Workspace
@@ -241,7 +241,7 @@ class FileLoader:
         elif hasattr(loaded, name):
             return False
         else:
-            setattr(loaded, name, StandIn(f"{module}.{name}"))
+            setattr(loaded, name, stand_in_for(module, name))
         return True
 
     def _note(self, kind: str, error: BaseException, chain: tuple[Step, ...] = ()) -> None:

@@ -37,10 +37,14 @@ class StandInModule(ModuleType):
         full = f"{self.__name__}.{name}"
         if full in SUBMODULES or (self.__path__ and importlib.util.find_spec(full)):
             return importlib.import_module(full)
-        for found in (_moved(self.__name__, name), known_in(self.__name__, name)):
-            if found is not None:
-                return found
-        return StandIn(full)
+        moved = _moved(self.__name__, name)
+        return stand_in_for(self.__name__, name) if moved is None else moved
+
+
+def stand_in_for(module: str, name: str) -> Any:
+    """What stands for a name that a module lacks: what the package had there, if that is known, or a stand-in."""
+    known = known_in(module, name)
+    return StandIn(f"{module}.{name}") if known is None else known
 
 
 def names_read(code: CodeType) -> set[str]:

@@ -640,6 +640,13 @@ async def test_an_installed_package_that_lacks_a_name_or_a_module(client: Client
     assert (await traced(client, f"{text}{NET}\ndef f(x):\n    return Convolution(x)\n", "f")).outcome == "unchecked"
 
 
+async def test_what_an_installed_package_had_in_an_earlier_version_may_be_known(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "mmcv.py").write_text("__version__ = '2.0'\n")
+    text = f"import sys\nsys.path.append({str(tmp_path)!r})\nfrom mmcv import to_2tuple\n"
+    model = "def model(x):\n    return x.repeat(to_2tuple(3))\n"
+    assert "repeat((3, 3))" in (await traced(client, text + model, "model")).code
+
+
 @pytest.mark.skipif(importlib.util.find_spec("tensorboard") is not None, reason="TensorBoard is installed")
 async def test_a_module_that_fails_leaves_the_rest_of_its_package(client: Client) -> None:
     """Without TensorBoard, `torch.utils.tensorboard` can't be imported; torch imports other modules later."""
