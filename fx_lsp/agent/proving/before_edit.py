@@ -18,19 +18,18 @@ from fx_lsp.agent.proving.proof_memory import Findings, key_of
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.side_effects import Effects
 from fx_lsp.agent.proving.small_twin import MOST_AGREEING, Twins, agreeing_sizes, find_twins
-from fx_lsp.agent.proving.trial_runs import (
-    InputSearch,
+from fx_lsp.agent.proving.trial_inputs import InputSearch
+from fx_lsp.agent.proving.trial_programs import (
     Program,
-    ProgramRuns,
     build_program,
     fixed_values,
     function_of,
-    run_on_inputs,
     side_effects,
     without_end,
 )
+from fx_lsp.agent.proving.trial_runs import ProgramRuns, run_on_inputs
 from fx_lsp.agent.running.observation import Input, forward_of
-from fx_lsp.agent.running.written_lists import written_lists
+from fx_lsp.agent.searching.written_lists import written_lists
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 
 SHARE_OF_OTHER_TWINS = 1 / 3

@@ -16,7 +16,8 @@ from fx_lsp.agent.messages import Capture, Report, Trace
 from fx_lsp.agent.proving.failure_matching import FoundFailures, place_of, span_of
 from fx_lsp.agent.proving.result_comparison import difference_in_graph
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
-from fx_lsp.agent.proving.trial_runs import Program, ProgramRuns, check_outputs
+from fx_lsp.agent.proving.trial_programs import Program
+from fx_lsp.agent.proving.trial_runs import ProgramRuns, check_outputs
 from fx_lsp.agent.running.observation import Input, observe
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.capture_run import CaptureRun

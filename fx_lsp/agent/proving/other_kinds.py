@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.proving.run_in_child import ChildRunner
-from fx_lsp.agent.proving.trial_runs import Program, ProgramRuns
+from fx_lsp.agent.proving.trial_programs import Program
+from fx_lsp.agent.proving.trial_runs import ProgramRuns
 from fx_lsp.agent.running.observation import Input, Observation, forward_of, observe
 
 MOST_ITEMS = 8

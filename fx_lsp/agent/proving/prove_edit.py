@@ -32,16 +32,8 @@ from fx_lsp.agent.proving.proof_memory import Findings, Remembered, key_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.small_twin import FEWEST, NARROWEST
 from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
-from fx_lsp.agent.proving.trial_runs import (
-    Program,
-    ProgramRuns,
-    build_program,
-    check_graph,
-    check_program,
-    function_of,
-    side_effects,
-    without_end,
-)
+from fx_lsp.agent.proving.trial_programs import Program, build_program, function_of, side_effects, without_end
+from fx_lsp.agent.proving.trial_runs import ProgramRuns, check_graph, check_program
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 
 

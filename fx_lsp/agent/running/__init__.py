@@ -1,4 +1,4 @@
-"""Finds inputs that a program accepts, runs the program on them, and records its values and its nodes' shapes.
+"""Runs a program, and records its values, what it leaves behind, and its nodes' shapes.
 
-Imports `building`, `inventing` and `missing`. Begin reading with `observation`, then `input_search`.
+Imports `building` and `missing`. Begin reading with `observation`.
 """

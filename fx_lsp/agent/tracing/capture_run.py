@@ -18,14 +18,14 @@ from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.inventing.invented_values import InventedModule
 from fx_lsp.agent.messages import Capture, Details, Failure, Outcome, Report, Target, Trace
 from fx_lsp.agent.processes.limits import is_out_of_memory
-from fx_lsp.agent.running.example_inputs import example_input
-from fx_lsp.agent.running.input_search import solutions
 from fx_lsp.agent.running.meta_run import MOST_INPUTS
 from fx_lsp.agent.running.node_shapes import described
 from fx_lsp.agent.running.observation import Input, call, forward_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.running.records import holds_record
-from fx_lsp.agent.running.search_budget import SearchBudget
+from fx_lsp.agent.searching.example_inputs import example_input
+from fx_lsp.agent.searching.search_budget import SearchBudget
+from fx_lsp.agent.searching.solved_inputs import solutions
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.doubtful_failures import MISSING_VALUE, is_about_stand_in
 from fx_lsp.agent.tracing.graph_details import inputs_for, parameter_count

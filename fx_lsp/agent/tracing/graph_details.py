@@ -15,11 +15,11 @@ from torch.nn.parameter import is_lazy
 import fxcore
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.messages import Details, GraphNode, ModuleCall, ParameterUse, Span
-from fx_lsp.agent.running.example_inputs import evaluated
-from fx_lsp.agent.running.input_search import candidates
 from fx_lsp.agent.running.meta_run import NotRun
 from fx_lsp.agent.running.node_shapes import NodeValues, values_of_nodes
 from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.searching.example_inputs import evaluated
+from fx_lsp.agent.searching.input_candidates import candidates
 from fx_lsp.agent.traceback_steps import describe, to_span
 from fx_lsp.agent.tracing.further_failures import Recorded
 from fxcore.code.serialization import import_block

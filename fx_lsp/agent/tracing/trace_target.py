@@ -26,8 +26,8 @@ from fx_lsp.agent.missing.missing_modules import MissingModule
 from fx_lsp.agent.missing.missing_uses import begin_trace, context_managers, decorators, forget_uses
 from fx_lsp.agent.missing.missing_weights import lacks_file, lacks_weights, weights_are_missing
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
-from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
 from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.searching.example_inputs import example_input, values_for_exploring
 from fx_lsp.agent.traceback_steps import (
     causes,
     chain_of_error,

@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 
 from fx_lsp.agent.messages import Failure, Proof, Prove, Target
-from fx_lsp.agent.proving.trial_runs import NO_INPUTS
+from fx_lsp.agent.proving.trial_inputs import NO_INPUTS
 from tests.agent.client import PATIENT, Client, target_of
 
 

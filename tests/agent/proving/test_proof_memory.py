@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
-from fx_lsp.agent.proving import before_edit, trial_runs
+from fx_lsp.agent.proving import before_edit, trial_inputs, trial_runs
 from fx_lsp.agent.proving.proof_memory import Remembered
 from fx_lsp.agent.proving.prove_edit import _EditProof
 from fx_lsp.agent.proving.run_in_child import ProofEnded
@@ -48,7 +48,7 @@ def no_search(*_: Any) -> Any:
 
 def test_inputs_are_searched_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = proven(request_in(tmp_path, new="x.shape[0]"))
-    monkeypatch.setattr(trial_runs, "_find", no_search)
+    monkeypatch.setattr(trial_runs, "searched_inputs", no_search)
     proven(request_in(tmp_path, new="x.size(0)"), known)
     with pytest.raises(ProofEnded, match="searched again"):
         proven(request_in(tmp_path, new="x.size(0)"))
@@ -65,7 +65,7 @@ def test_inputs_with_another_fixed_value_are_searched_for_anew(tmp_path: Path, m
     known = proven(request_in(tmp_path, new="x.shape[0]"))
     request = request_in(tmp_path, new="x.size(0)")
     fixed = dataclasses.replace(request.target.recipe, concrete_args=Snippet("dict(x=None)", 1))
-    monkeypatch.setattr(trial_runs, "_find", no_search)
+    monkeypatch.setattr(trial_runs, "searched_inputs", no_search)
     request = dataclasses.replace(request, edited_target=dataclasses.replace(request.target, recipe=fixed))
     packed = _EditProof(request, (), known, list[object]().append)._examined(small=True).before
     runs = loaded(packed).runs
@@ -83,7 +83,7 @@ def test_what_is_known_of_another_text_is_not_used(
     if open_in_the_editor:
         request_in(tmp_path, new="", text=MODEL)
         request = dataclasses.replace(request, overlays={request.file: changed})
-    monkeypatch.setattr(trial_runs, "_find", no_search)
+    monkeypatch.setattr(trial_runs, "searched_inputs", no_search)
     with pytest.raises(ProofEnded, match="searched again"):
         proven(request, known)
 
@@ -92,7 +92,7 @@ def test_that_no_inputs_were_found_is_remembered(tmp_path: Path, monkeypatch: py
     told: list[Any] = []
     request = request_in(tmp_path, new="x.shape[0]")
     with monkeypatch.context() as first:
-        first.setattr(trial_runs, "_find", no_search)
+        first.setattr(trial_runs, "searched_inputs", no_search)
         with pytest.raises(ProofEnded):
             _EditProof(request, (), None, told.append).run()
     with pytest.raises(ProofEnded, match="searched again"):
@@ -139,8 +139,8 @@ def test_inputs_may_be_objects_of_the_workspace(tmp_path: Path) -> None:
 def test_inputs_of_an_older_text_are_tried_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = proven(request_in(tmp_path, new="x.shape[0]"))
     changed = MODEL.replace(FORWARD, f"x = x + 1\n        {FORWARD}")
-    monkeypatch.setattr(trial_runs, "candidates", lambda *_: iter(()))
-    monkeypatch.setattr(trial_runs, "solutions", lambda *_: iter(()))
+    monkeypatch.setattr(trial_inputs, "candidates", lambda *_: iter(()))
+    monkeypatch.setattr(trial_inputs, "solutions", lambda *_: iter(()))
     proven(request_in(tmp_path, new="x.size(0)", text=changed), known)
     with pytest.raises(ProofEnded, match="no inputs were found"):
         proven(request_in(tmp_path, new="x.size(0)", text=changed))

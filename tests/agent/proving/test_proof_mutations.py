@@ -23,7 +23,8 @@ import fx_lsp.agent.serving.warmup as warmup
 load_torch = warmup.load_torch
 def load_and_break(folder):
     loaded = load_torch(folder)
-    from fx_lsp.agent.proving import before_edit, prove_edit, result_comparison, trial_runs
+    from fx_lsp.agent.proving import before_edit, prove_edit, result_comparison
+    from fx_lsp.agent.proving import trial_inputs, trial_programs, trial_runs
     from fx_lsp.agent.running import plain_values
     difference = result_comparison._difference
     {mutation}
@@ -37,8 +38,8 @@ NO_ATTRIBUTES = "plain_values._attributes = lambda value: {}"
 NO_GRADIENTS = "result_comparison._gradients = lambda old, new: None"
 NO_GRAPH = "prove_edit.check_graph = lambda program, runs: None"
 NO_PLACES = "prove_edit.check_places = lambda *arguments: None"
-NO_NUDGE = "trial_runs.perturb_weights = lambda root, names: None"
-ONE_SIZE = "trial_runs.around = lambda first, root, fixed: iter([first, first])"
+NO_NUDGE = "trial_programs.perturb_weights = lambda root, names: None"
+ONE_SIZE = "trial_inputs.around = lambda first, root, fixed: iter([first, first])"
 NO_COVERAGE = "trial_runs.parts_not_run = before_edit.parts_not_run = lambda parts, seen: ()"
 
 MUTATIONS = [

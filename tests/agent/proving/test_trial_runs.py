@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from fx_lsp.agent.proving.trial_runs import InputSearch, Program, _find
+from fx_lsp.agent.proving.trial_inputs import InputSearch, searched_inputs
+from fx_lsp.agent.proving.trial_programs import Program
 
 
 class Attention(torch.nn.Module):
@@ -29,6 +30,6 @@ def test_an_input_that_leads_to_much_attention_is_made_smaller() -> None:
     root: Any = Attention()
     file: Any = SimpleNamespace(workspace=SimpleNamespace(file=__file__), namespace={})
     program = Program(SimpleNamespace(root=root), root, frozenset())  # type: ignore[arg-type]
-    inputs, _, _ = _find(file, program, InputSearch(dict, None, ()))
+    inputs, _, _ = searched_inputs(file, program, InputSearch(dict, None, ()))
     (first,) = inputs[0].by_parameter(root).values()
     assert math.prod(first.shape[2:]) <= 16 * 64

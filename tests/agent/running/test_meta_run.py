@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from fx_lsp.agent.running.input_search import solutions, solutions_on_meta
 from fx_lsp.agent.running.meta_run import MANY_WEIGHTS, MetaWeights, is_large, to_meta
-from fx_lsp.agent.running.search_budget import SearchBudget
-from fx_lsp.agent.running.wanted_inputs import Wanted
+from fx_lsp.agent.searching.search_budget import SearchBudget
+from fx_lsp.agent.searching.solved_inputs import solutions, solutions_on_meta
+from fx_lsp.agent.searching.wanted_inputs import Wanted
 
 
 class Pixels(torch.nn.Module):

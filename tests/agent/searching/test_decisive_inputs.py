@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from fx_lsp.agent.proving.decisive_inputs import compared_numbers, decisive_inputs
 from fx_lsp.agent.running.observation import Input, observe
 from fx_lsp.agent.running.weight_changes import WeightChange
+from fx_lsp.agent.searching.decisive_inputs import compared_numbers, decisive_inputs
 
 LIMIT = 7
 

@@ -6,7 +6,7 @@ import torch
 
 from fx_lsp.agent.building.constructor_sizes import Size, Sizes
 from fx_lsp.agent.running.observation import Input
-from fx_lsp.agent.running.scaled_inputs import MOST_SCALED, scaled_inputs
+from fx_lsp.agent.searching.scaled_inputs import MOST_SCALED, scaled_inputs
 
 WIDTH, PATCH, HEADS = Size("net.Net", ("width",), 384), Size("net.Net", ("patch",), 16), Size("net.Net", ("heads",), 6)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from fx_lsp.agent.running.failing_inputs import failing_inputs
+from fx_lsp.agent.searching.failing_inputs import failing_inputs
 
 
 def joined(x: torch.Tensor, y: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fx_lsp.agent.running.written_shapes import BATCH, SIDE, described_keys, sizes_of, written_numbers, written_shapes
+from fx_lsp.agent.searching.written_shapes import BATCH, SIDE, described_keys, sizes_of, written_numbers, written_shapes
 
 rearrange: Any = None
 torch: Any = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fx_lsp.agent.messages import Failure, Snippet, Target
-from fx_lsp.agent.proving.trial_runs import NO_INPUTS
+from fx_lsp.agent.proving.trial_inputs import NO_INPUTS
 from fx_lsp.targets import find_targets
 from tests.agent.client import Client, target_of
 from tests.agent.proving.edits import Edit, prove

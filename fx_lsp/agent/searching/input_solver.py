@@ -24,8 +24,11 @@ from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.importing.stand_ins import StandIn
 from fx_lsp.agent.inventing.failed_checks import names_in_check, numbers_of_check, shapes_of_check
 from fx_lsp.agent.missing.missing_modules import MissingCall
-from fx_lsp.agent.running.failing_inputs import failing_inputs
-from fx_lsp.agent.running.input_changes import (
+from fx_lsp.agent.running.meta_run import MetaWeights, to_meta
+from fx_lsp.agent.running.observation import Input, forward_of, modules_of
+from fx_lsp.agent.running.plain_values import map_tensors
+from fx_lsp.agent.searching.failing_inputs import failing_inputs
+from fx_lsp.agent.searching.input_changes import (
     ErrorText,
     alike_to,
     other_tensors,
@@ -42,11 +45,8 @@ from fx_lsp.agent.running.input_changes import (
     with_two_numbers,
     with_width_moved,
 )
-from fx_lsp.agent.running.meta_run import MetaWeights, to_meta
-from fx_lsp.agent.running.missing_keys import innermost, with_missing_argument, with_missing_key
-from fx_lsp.agent.running.observation import Input, forward_of, modules_of
-from fx_lsp.agent.running.plain_values import map_tensors
-from fx_lsp.agent.running.wanted_inputs import (
+from fx_lsp.agent.searching.missing_keys import innermost, with_missing_argument, with_missing_key
+from fx_lsp.agent.searching.wanted_inputs import (
     NUMBER,
     Path,
     TensorLike,
@@ -57,8 +57,8 @@ from fx_lsp.agent.running.wanted_inputs import (
     with_lists,
     without_indices,
 )
-from fx_lsp.agent.running.written_lists import ITEMS, MOST_ITEMS, WrittenList, written_lists
-from fx_lsp.agent.running.written_shapes import described_keys, sizes_of, written_numbers, written_shapes
+from fx_lsp.agent.searching.written_lists import ITEMS, MOST_ITEMS, WrittenList, written_lists
+from fx_lsp.agent.searching.written_shapes import described_keys, sizes_of, written_numbers, written_shapes
 
 MOST_RUNS = 400
 """How often the program is run."""

@@ -10,9 +10,9 @@ from functools import partial
 import torch
 
 from fx_lsp.agent.building.constructor_sizes import Sizes, as_tuple
-from fx_lsp.agent.running.input_search import like
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
+from fx_lsp.agent.searching.input_variations import like
 
 MOST_SCALED = 40
 """How many inputs are made from one."""

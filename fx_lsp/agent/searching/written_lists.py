@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fx_lsp.agent.running.written_shapes import definition_of
+from fx_lsp.agent.searching.written_shapes import definition_of
 
 ITEMS = 2
 """How many items a list has if nothing shows it."""

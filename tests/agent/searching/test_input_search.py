@@ -10,16 +10,11 @@ from functools import partial
 import pytest
 import torch
 
-from fx_lsp.agent.running.input_search import (
-    LEAST,
-    MOST,
-    NoInputs,
-    around,
-    candidates,
-    find_inputs,
-    with_optional_inputs,
-)
 from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.searching.input_candidates import candidates
+from fx_lsp.agent.searching.input_search import LEAST, MOST, NoInputs, find_inputs
+from fx_lsp.agent.searching.input_variations import around
+from fx_lsp.agent.searching.solved_inputs import with_optional_inputs
 
 NET = torch.nn.Linear(4, 4)
 
@@ -121,7 +116,11 @@ def test_numbers_that_are_not_finite_are_tried_only_if_the_program_asks_for_them
 
 @pytest.mark.parametrize(
     "is_what",
-    [lambda x: not x.is_contiguous(), torch.is_complex, lambda x: x.dtype is torch.float16],
+    [
+        lambda x: x.is_contiguous(memory_format=torch.channels_last),
+        torch.is_complex,
+        lambda x: x.dtype is torch.float16,
+    ],
     ids=["memory format", "complex", "half"],
 )
 def test_unusual_inputs_are_tried_only_if_the_program_asks_for_them(is_what: Callable[[torch.Tensor], bool]) -> None:

@@ -10,11 +10,11 @@ import torch
 
 from fx_lsp.agent.importing.stand_ins import StandIn
 from fx_lsp.agent.missing.missing_modules import MissingModule
-from fx_lsp.agent.running.input_changes import ErrorText
-from fx_lsp.agent.running.input_search import solutions
-from fx_lsp.agent.running.input_solver import MOST_MISSING, _one_by_one, solve_inputs
-from fx_lsp.agent.running.search_budget import SearchBudget
-from fx_lsp.agent.running.wanted_inputs import TensorLike, Wanted, is_shape
+from fx_lsp.agent.searching.input_changes import ErrorText
+from fx_lsp.agent.searching.input_solver import MOST_MISSING, _one_by_one, solve_inputs
+from fx_lsp.agent.searching.search_budget import SearchBudget
+from fx_lsp.agent.searching.solved_inputs import solutions
+from fx_lsp.agent.searching.wanted_inputs import TensorLike, Wanted, is_shape
 from fxcore.accelerators import OnCpu
 
 

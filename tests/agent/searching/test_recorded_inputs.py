@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from fx_lsp.agent.running.observation import Input, call
-from fx_lsp.agent.running.recorded_inputs import recorded_inputs
+from fx_lsp.agent.searching.recorded_inputs import recorded_inputs
 
 
 class Scale(torch.nn.Module):

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fx_lsp.agent.running import search_budget
-from fx_lsp.agent.running.search_budget import SearchBudget
+from fx_lsp.agent.searching import search_budget
+from fx_lsp.agent.searching.search_budget import SearchBudget
 
 
 def runs_until_spent(weight: torch.Tensor, x: torch.Tensor) -> int:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from fx_lsp.agent.running.wanted_inputs import (
+from fx_lsp.agent.searching.wanted_inputs import (
     KINDS,
     LARGEST,
     NUMBER,
@@ -23,7 +23,7 @@ from fx_lsp.agent.running.wanted_inputs import (
     is_shape,
     without_indices,
 )
-from fx_lsp.agent.running.written_lists import MOST_ITEMS
+from fx_lsp.agent.searching.written_lists import MOST_ITEMS
 
 MOST_IN_PROPORTION = 5
 """How many of the sizes that an error names are compared with each other."""

@@ -1,0 +1,273 @@
+"""Decides which inputs are enough to try an edit, and has them searched for."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+import torch
+
+from fx_lsp.agent.building.build import build_target, part_of
+from fx_lsp.agent.building.random_seeds import seed_all
+from fx_lsp.agent.messages import Snippet, Target
+from fx_lsp.agent.proving.line_coverage import Part, Seen, recording_lines
+from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
+from fx_lsp.agent.proving.trial_programs import Program
+from fx_lsp.agent.running.observation import (
+    Input,
+    call,
+    modules_of,
+    observe,
+    set_up,
+)
+from fx_lsp.agent.running.plain_values import NotComparable, map_tensors, tensors_of, to_plain
+from fx_lsp.agent.searching.decisive_inputs import decisive_inputs
+from fx_lsp.agent.searching.example_inputs import example_input
+from fx_lsp.agent.searching.input_candidates import candidates
+from fx_lsp.agent.searching.input_search import LEAST, NoInputs, find_inputs
+from fx_lsp.agent.searching.input_variations import around
+from fx_lsp.agent.searching.recorded_inputs import recorded_inputs
+from fx_lsp.agent.searching.search_budget import SearchBudget
+from fx_lsp.agent.searching.solved_inputs import (
+    SHARE_FOR_CANDIDATES,
+    MayRun,
+    solutions,
+    solutions_on_meta,
+    with_optional_inputs,
+    without_optional_inputs,
+)
+from fx_lsp.agent.searching.wanted_inputs import Wanted
+from fx_lsp.agent.tracing.trace_target import ImportedFile
+
+COSTLY = 250_000_000
+"""A program that does more operations than this, as `SearchBudget` counts them, is run on few inputs."""
+
+NO_INPUTS = "no inputs were found that the target accepts; specify some with `# fx: inputs(…)`"
+
+RUNS_OF_A_STEP = 30
+"""How many runs in search of inputs are one step, for which the time is limited."""
+
+SHARE_FOR_WHOLE = 2 / 3
+"""Which share of the budget may have been used after a search for inputs of what contains the program."""
+
+MOST_OPTIONAL = 3
+"""How many inputs with the parameters that are None in the first one are looked for."""
+
+
+@dataclass(frozen=True)
+class FoundInputs:
+    """What a search for inputs has found."""
+
+    inputs: tuple[Input, ...]
+    gradients: bool
+    """Whether the program can be differentiated on the first of them."""
+    missed: frozenset[Part]
+    """Watched parts that none of them reaches; another search would not reach them either."""
+
+
+@dataclass(frozen=True)
+class InputSearch:
+    """The parameters of a search for inputs."""
+
+    fixed: Callable[[], Mapping[str, Any]]
+    """Returns the arguments that are not inputs."""
+    inputs: Snippet | None
+    """The inputs that the recipe names, if any."""
+    watched: Collection[Part]
+    """The parts that the inputs should reach."""
+    few: bool = False
+    """Whether few inputs are enough, since the edit is also tried on a similar program."""
+    similar: Iterable[Input] = ()
+    """Inputs to try first, since a similar program runs on them or on others like them. They are made when needed."""
+    share: float = 1.0
+    """Of a `SearchBudget`."""
+    host: Target | None = None
+    """The module that the program is a part of, if it was built as a part of one."""
+    whole: Callable[..., Any] | None = None
+    """The program that calls the ``part``."""
+    part: Callable[..., Any] | None = None
+    """The function of which all, or only the beginning, is run."""
+    any_values: bool = False
+    """Whether the program should accept the inputs' sizes whatever the values are; see `for_any_values`."""
+
+
+def searched_inputs(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tuple[Input, ...], bool, bool]:
+    """Inputs, whether the program can be differentiated on the first of them, and whether they reach all parts."""
+    root = program.built.root
+    budget = SearchBudget(search.share)
+    needed = frozenset(part for part in search.watched if not part.is_moved)
+    missed = set(needed)
+    accepted: list[Input] = []
+    costs: dict[int, int] = {}
+    """The operations of the last run of each input, by its ``id``."""
+
+    def runs(given: Input, parts: AbstractSet[Part]) -> frozenset[Part] | None:
+        seen: Seen = set()
+        before = budget.operations
+        with recording_lines(parts, seen):
+            said = _said(root, given)
+        costs[id(given)] = budget.operations - before
+        reached = frozenset(part for part in parts if part.is_in(seen))
+        # An empty output says at least that it is empty, which is what some branches are about.
+        if said != "values" and not (said == "empty" and accepted and reached):
+            return None
+        ChildRunner.go_on()
+        accepted.append(given)
+        missed.difference_update(reached)
+        return reached
+
+    source = "".join(linecache.getlines(file.workspace.file))
+    may_run = partial(_may_run, budget)
+    near: list[Wanted] = []
+    try:
+        known = example_input(search.inputs, file.namespace)
+        fixed = search.fixed()
+        similar = (Input(given.args, {**given.kwargs, **fixed}) for given in search.similar)
+        guesses = itertools.chain(similar, candidates(root, fixed, known, source, file.namespace))
+        cheap = itertools.takewhile(lambda _: budget.has_left(SHARE_FOR_CANDIDATES), guesses)
+        with budget:
+            inputs = find_inputs(
+                itertools.chain(
+                    _from_whole(file, search, may_run),
+                    cheap,
+                    _from_host(file, root, search, may_run),
+                    solutions_on_meta(root, fixed, may_run, near),
+                    solutions(root, fixed, may_run, near),
+                ),
+                partial(around, root=root, fixed=fixed),
+                runs,
+                needed,
+                lambda given: costs[id(given)] > COSTLY,
+                may_run,
+                few=search.few,
+                fixed=fixed,
+                decisive=partial(decisive_inputs, root=root),
+            )
+    except NoInputs:
+        raise ProofEnded("untried", NO_INPUTS, True) from None
+    except NotComparable as error:
+        why = f"the target returns an object of type `{error}`, which can't be compared"
+        raise ProofEnded("untried", why) from None
+    return inputs, _is_differentiable(program, inputs[0]), not missed
+
+
+def _from_host(file: ImportedFile, root: Callable[..., Any], search: InputSearch, may_run: MayRun) -> Iterator[Input]:
+    """What the module that contains ``root`` calls it with; nothing if there is none, or if it can't be built."""
+    if search.host is None:
+        return
+    seed_all()
+    workspace, fixed = file.workspace, search.fixed()
+    try:
+        whole = build_target(search.host, workspace.file, file.namespace, workspace.folders, on_meta=False)
+        part = part_of(whole, type(root)).root
+        known = example_input(whole.recipe.inputs, file.namespace)
+    except Exception:
+        return
+    source = "".join(linecache.getlines(search.host.recipe.file or workspace.file))
+    guesses = candidates(whole.root, {}, known, source, file.namespace)
+    for given in _recorded(part, whole.root, guesses, may_run):
+        yield Input((), {**given.by_parameter(root), **fixed}) if fixed else given
+
+
+def _from_whole(file: ImportedFile, search: InputSearch, may_run: MayRun) -> Iterator[Input]:
+    """What the program calls a function with that is run alone, also in runs that fail later."""
+    if search.whole is not None and search.part is not None:
+        source = "".join(linecache.getlines(file.workspace.file))
+        guesses = candidates(search.whole, {}, example_input(search.inputs, file.namespace), source, file.namespace)
+        yield from _recorded(search.part, search.whole, guesses, may_run)
+
+
+def _recorded(
+    part: Callable[..., Any], whole: Callable[..., Any], guesses: Iterable[Input], may_run: MayRun
+) -> Iterator[Input]:
+    """What ``whole`` calls ``part`` with: on the ``guesses``, and in a search for inputs that ``whole`` accepts."""
+
+    def may_run_whole(share: float = 1.0) -> bool:
+        return may_run(SHARE_FOR_WHOLE * share)
+
+    cheap = itertools.takewhile(lambda _: may_run_whole(), guesses)
+    return recorded_inputs(part, whole, itertools.chain(cheap, solutions(whole, {}, may_run_whole)))
+
+
+def _may_run(budget: SearchBudget, share: float = 1.0) -> bool:
+    """Whether the program may be run once more in search of inputs; some runs are a step of the search."""
+    if budget.runs % RUNS_OF_A_STEP == 0:
+        ChildRunner.go_on()
+    return budget.may_run(share)
+
+
+def optional_inputs(program: Program, search: InputSearch, first: Input, most_runs: int) -> tuple[Input, ...]:
+    """Inputs like ``first`` that lack an optional parameter, or that also have the parameters that are None in it."""
+    root, fixed = program.built.root, search.fixed()
+
+    def accepts(given: Input) -> bool:
+        ChildRunner.go_on()
+        return _runs(root, given)
+
+    fewer = tuple(filter(accepts, without_optional_inputs(root, first, fixed)))
+    with SearchBudget() as budget:
+        found = with_optional_inputs(root, first, fixed, partial(_may_run, budget), most_runs)
+        return *fewer, *itertools.islice(filter(accepts, found), MOST_OPTIONAL)
+
+
+def for_any_values(root: Callable[..., Any], inputs: tuple[Input, ...]) -> tuple[Input, ...]:
+    """Those of ``inputs`` whose sizes the program also accepts with positive, with negative and with large values.
+
+    Where a branch depends on values, one of its sides may not accept a size that the other does. A captured program
+    has both sides, and rejects such a size whatever the values are. All, if this leaves too few, or if the program
+    rejects the sizes of the first: then it rejects values.
+    """
+
+    def accepts(given: Input) -> bool:
+        ChildRunner.go_on()
+        changed = (partial(map_tensors, partial(_with_sign, factor)) for factor in (1, -1, 100))
+        inputs = (replace(given, args=change(given.args), kwargs=change(dict(given.kwargs))) for change in changed)
+        return all(_said(root, one) != "nothing" for one in inputs)
+
+    kept = (inputs[0], *filter(accepts, inputs[1:]))
+    return kept if len(kept) >= LEAST and accepts(inputs[0]) else inputs
+
+
+def _with_sign(factor: int, tensor: torch.Tensor) -> torch.Tensor:
+    return factor * tensor.abs() if tensor.is_floating_point() else tensor
+
+
+def _runs(root: Callable[..., Any], given: Input) -> bool:
+    """Whether a call runs to its end and returns values that can be compared. Raises `NotComparable`."""
+    return _said(root, given) == "values"
+
+
+def _said(root: Callable[..., Any], given: Input) -> Literal["nothing", "empty", "values"]:
+    """What the result of a call says: nothing if it raises, is missing, or is all NaN. Raises `NotComparable`.
+
+    Empty tensors, like those that are all NaN, always compare equal, but for their shapes.
+    """
+    try:
+        with set_up(next(iter(modules_of(root)), None), given):
+            output, _ = call(root, given)
+            to_plain(output)
+            tensors = tensors_of([output])
+            plain = [tensor for tensor in tensors if tensor.layout is torch.strided and not tensor.is_quantized]
+            has_values = (
+                len(plain) < len(tensors) or not tensors or any(bool(tensor.isfinite().any()) for tensor in plain)
+            )
+    except NotComparable:
+        raise
+    except Exception:
+        return "nothing"
+    if has_values:
+        return "values"
+    return "nothing" if any(tensor.numel() for tensor in plain) else "empty"
+
+
+def _is_differentiable(program: Program, given: Input) -> bool:
+    try:
+        observe(program.built.root, given, program.state, program.names, gradients=True)
+    except Exception:
+        return False
+    return True

@@ -1,0 +1,97 @@
+"""Builds the program that an edit is tried on, or takes a function of it, or the beginning of one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.building.build import Built, build_target
+from fx_lsp.agent.building.random_seeds import seed_all
+from fx_lsp.agent.messages import Target
+from fx_lsp.agent.proving.edited_function import function_in
+from fx_lsp.agent.proving.failed_builds import NotBuilt
+from fx_lsp.agent.proving.function_beginning import beginning_of
+from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
+from fx_lsp.agent.proving.side_effects import Effects, KeepsState, effects_of
+from fx_lsp.agent.running.observation import (
+    Input,
+    filled_memory,
+    perturb_weights,
+    weight_names,
+    zero_unset_weights,
+)
+from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that was built, and the module that holds its state."""
+
+    built: Built
+    state: torch.nn.Module
+    names: frozenset[str]
+    """The names of the weights and buffers that are observed."""
+
+
+def function_of(program: Program, file: ImportedFile, path: str, name: str) -> Program:
+    """Only the function ``name`` of the file ``path``, which ``program`` calls or is. Raises `ProofEnded`."""
+    found = function_in(program.built.root, file.namespace, path, name)
+    if found is None:
+        raise ProofEnded("untried", f"`{name}` can't be run alone", True)
+    return replace(program, built=replace(program.built, root=found, concrete_args=None))
+
+
+def without_end(function: Program, end: int) -> Program:
+    """Only the beginning of a function, without its last ``end`` statements. Raises `ProofEnded`."""
+    found = beginning_of(function.built.root, end)
+    if found is None:
+        raise ProofEnded("untried", f"no part of `{function.built.root.__qualname__}` can be run alone", True)
+    return replace(function, built=replace(function.built, root=found))
+
+
+def side_effects(program: Program, inputs: Collection[Input]) -> tuple[Effects, ...]:
+    """What a function that is run alone does to the rest of the program. Raises `ProofEnded` if that is not known."""
+    found = []
+    for given in inputs:
+        ChildRunner.go_on()
+        try:
+            found.append(effects_of(program.built.root, given))
+        except KeepsState:
+            name = program.built.root.__qualname__
+            raise ProofEnded("untried", f"`{name}` changes what its module or its file keeps", True) from None
+    return tuple(found)
+
+
+def build_program(file: ImportedFile, target: Target, names: frozenset[str] | None = None) -> Program:
+    """Build the program, and add noise to the weights in ``names``, by default to all.
+
+    Raises `NotBuilt`, or another `ProofEnded` if what is built can't be run.
+    """
+    seed_all()
+    try:
+        with filled_memory():
+            built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=False)
+    except Exception as error:
+        raise NotBuilt.because_of(error) from None
+    if not is_traceable(built.root):
+        raise ProofEnded("untried", "the target is neither a module nor a function")
+    owner = getattr(built.root, "__self__", built.root)
+    state = owner if isinstance(owner, torch.nn.Module) else torch.nn.Module()
+    names = weight_names(state) if names is None else names
+    zero_unset_weights(state)
+    perturb_weights(state, names)
+    return Program(built, state, names)
+
+
+def fixed_values(file: ImportedFile, target: Target) -> dict[str, Any]:
+    """The plain values that the recipe's ``concrete_args`` gives to parameters."""
+    recipe = target.recipe.concrete_args
+    values = eval(recipe.source, file.namespace) if recipe is not None else {}
+    if not isinstance(values, Mapping):
+        return {}
+    return {
+        name: value for name, value in values.items() if value is None or isinstance(value, bool | int | float | str)
+    }
