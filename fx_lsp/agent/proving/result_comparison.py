@@ -65,6 +65,15 @@ def unlike_gradients(old: Observation, new: Observation) -> list[str]:
     ]
 
 
+def unlike_views(old: Observation, new: Observation) -> list[str]:
+    """Says whether the output became a copy of an input, or a view of one: what writes to it would notice."""
+    if len(old.views) != len(new.views):
+        return []
+    pairs = {*zip(old.views, new.views, strict=True)}
+    lost = ["it returns a copy of what was a view of an input"] if (True, False) in pairs else []
+    return [*lost, *(["it returns a view of an input instead of a copy"] if (False, True) in pairs else [])]
+
+
 def differs_by_rounding(old: Observation, new: Observation, repeated: Iterable[Observation], compare: Compare) -> bool:
     """Whether ``old`` and ``new`` are close, and ``new`` differs from one of the calls that ``repeated`` it.
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.running.kept_state import CODE, are_same, everything_in
-from fx_lsp.agent.running.observation import Input, call, modules_of, weights_of
+from fx_lsp.agent.running.observation import Input, call, memory_of, modules_of, weights_of
 from fx_lsp.agent.running.plain_values import tensors_of
 
 Effects = tuple[str, ...]
@@ -45,18 +45,13 @@ def effects_of(function: Callable[..., Any], given: Input) -> Effects:
 
 def _shared(tensor: torch.Tensor, others: list[torch.Tensor]) -> list[int]:
     """The numbers of those of the ``others`` that share their memory with ``tensor``."""
-    return [number for number, other in enumerate(others) if (at := _memory(tensor)) and at == _memory(other)]
+    return [number for number, other in enumerate(others) if (at := memory_of(tensor)) and at == memory_of(other)]
 
 
 def _mutable(values: Iterable[Any]) -> list[Any]:
     """The lists, dicts, sets and objects in ``values``, also in containers, which their program may change later."""
     found = [value for value in everything_in(values) if not isinstance(value, (*CODE, torch.Tensor, tuple))]
     return [value for value in found if isinstance(value, list | dict | set) or hasattr(value, "__dict__")]
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    """Where the memory of a tensor begins; 0 if it has none."""
-    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else 0
 
 
 def _kept(function: Callable[..., Any]) -> list[list[Any]]:

@@ -22,6 +22,7 @@ from fx_lsp.agent.proving.result_comparison import (
     difference_in_graph,
     differs_by_rounding,
     unlike_gradients,
+    unlike_views,
 )
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.trial_inputs import FoundInputs, InputSearch, for_any_values, optional_inputs, searched_inputs
@@ -93,16 +94,18 @@ def _runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: F
 def check_program(program: Program, runs: ProgramRuns) -> list[str]:
     """Raises `ProofEnded` unless the program does what ``runs`` has recorded.
 
-    Says what gets a gradient of zeros instead of none, or none instead of zeros, if the program is in training mode.
+    Says what only some callers would notice: what gets a gradient of zeros instead of none, or none instead of zeros,
+    if the program is in training mode, and whether the output shares memory with an input.
     """
     unlike: dict[str, None] = {}
 
     def compare(old: Observation, new: Observation) -> str | None:
-        unlike.update(dict.fromkeys(unlike_gradients(old, new)))
+        remarks = [*(unlike_gradients(old, new) if program.state.training else ()), *unlike_views(old, new)]
+        unlike.update(dict.fromkeys(remarks))
         return difference(old, new)
 
     check_outputs(program.built.root, "the edited code", program.state, runs, compare)
-    return [*unlike] if program.state.training else []
+    return [*unlike]
 
 
 def check_graph(program: Program, runs: ProgramRuns) -> None:

@@ -69,6 +69,8 @@ class Observation:
     """A checksum of the state of the random numbers after the call."""
     left: Mapping[str, Any] = field(default_factory=dict)
     """What the call has changed besides, by name; see `KeptState`."""
+    views: tuple[bool, ...] = ()
+    """For each tensor in the output, whether it shares memory with an input."""
 
 
 def forward_of(program: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,7 +145,18 @@ def observe(
             _gradients(output, sources) if gradients else None,
             drawn,
             kept.changes(),
+            _views(output, inputs),
         )
+
+
+def _views(output: Any, inputs: Any) -> tuple[bool, ...]:
+    known = {memory_of(tensor) for tensor in tensors_of(inputs)} - {0}
+    return tuple(memory_of(tensor) in known for tensor in tensors_of([output]))
+
+
+def memory_of(tensor: torch.Tensor) -> int:
+    """Where the memory of a tensor begins; 0 if it has none."""
+    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else 0
 
 
 def _random_state() -> int:

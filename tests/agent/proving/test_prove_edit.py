@@ -43,6 +43,13 @@ async def test_a_proof_tells_what_gets_a_gradient_of_zeros_instead_of_none(clien
     assert proof.reason.endswith(", but `scale` gets a gradient of zeros instead of none")
 
 
+async def test_a_proof_mentions_that_a_view_became_a_copy(client: Client) -> None:
+    text = program("return x[: len(x)]")
+    proof = await prove(client, Edit(text, "x[: len(x)]", "x[: x.size(0)].clone()"))
+    assert proof.verdict == "proven", proof.reason
+    assert proof.reason.endswith(", but it returns a copy of what was a view of an input")
+
+
 @pytest.mark.parametrize(("edit", "reason"), REFUTED.values(), ids=REFUTED)
 async def test_an_edit_that_changes_something_is_refuted(client: Client, edit: Edit, reason: str) -> None:
     proof = await prove(client, edit)
