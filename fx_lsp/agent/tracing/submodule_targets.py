@@ -1,17 +1,18 @@
 """Traces classes that no code shows how to build, as parts (submodules) of a module that was built, their host.
 
 A part is traced alone first. If that fails, a trace of the host may still pass through the part, for example because
-the host passes a list where the part alone gets a proxy. In that case the host's trace counts. A class that leaves part
-of its work to subclasses is traced as one of them, if that inherits its ``forward``.
+the host passes a list where the part alone gets a proxy. In that case the host's trace counts. A base class is traced
+as a subclass, its heir, that inherits its ``forward``, and built with the arguments that the heir passes on to its
+constructor.
 """
 
 from __future__ import annotations
 
-import ast
+import contextlib
 import dataclasses
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from types import FunctionType
 from typing import Any
 
 import torch
@@ -20,8 +21,8 @@ import fxcore
 from fx_lsp.agent.building.build import Built, directed, inherits_forward, part_of
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
-from fx_lsp.agent.inventing.frame_code import tree_of
 from fx_lsp.agent.messages import Failure, Recipe, Report, Target
+from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_uses import (
     called_stand_ins,
     context_managers,
@@ -73,6 +74,10 @@ class Host:
         self.traced: list[TargetRun] = []
         """The runs of the parts that could be traced alone."""
 
+    def inherited(self, targets: tuple[Target, ...]) -> tuple[str, ...]:
+        """The keys of ``targets`` from whose classes the host or a part inherits ``forward``."""
+        return held_classes(self._shared.get(on_meta=True).root, targets, self._file)[1]
+
     def report(self, target: Target) -> Report | None:
         """The report on the class of ``target``, from its first instance in the host; None if nothing is known."""
         cls = self._file.namespace[target.symbol or ""]
@@ -83,19 +88,64 @@ class Host:
             report = run.report("unchecked", reason="traced on its own, it raises an error")
         if self._used is not None:
             return None
+        if self._of_heirs:
+            return self._report_on_base(target, report, run)
         if report.outcome == "traced":
             self.traced.append(run)
-            return self._as_heir(report, type(run.root).__name__) if self._of_heirs else report
+            return report
+        return self._report_in_host(cls, report)
+
+    def _report_in_host(self, cls: type, report: Report) -> Report | None:
+        """The report on a part of the class ``cls`` if the ``report`` on the part alone is that it does not trace."""
         self._built = None
-        if self._of_heirs:
-            is_own = report.outcome == "failed" and _is_only_built_otherwise(type(run.root), cls)
-            return dataclasses.replace(report, intent="assumed") if is_own else None
         if report.outcome not in ("failed", "unchecked"):
             return None
         in_host = self._watched.report_on(cls, report)
         if in_host is not None or report.outcome == "unchecked":
             return in_host
         return dataclasses.replace(report, intent="assumed")
+
+    def _report_on_base(self, target: Target, of_heir: Report, run: TargetRun) -> Report | None:
+        """The report on a base class, given the report on its heir and the run that made it.
+
+        That the heir traces counts without a condition if the base itself, built with the same arguments, traces to as
+        many nodes; that the heir fails counts only if the base fails, too.
+        """
+        heir = type(run.root)
+        base = self._run_of_base(target, heir)
+        report = base.report if base is not None else None
+        if of_heir.outcome == "traced":
+            if base is not None and report is not None and (report.outcome, report.nodes) == ("traced", of_heir.nodes):
+                self.traced.append(base.run)
+                return dataclasses.replace(report, intent="assumed")
+            self.traced.append(run)
+            return self._as_heir(of_heir, heir.__name__)
+        in_host = self._report_in_host(heir, of_heir)
+        if in_host is not None and in_host.outcome == "traced":
+            return self._as_heir(in_host, heir.__name__)
+        if in_host is None or report is None or report.outcome != "failed":
+            return None
+        return dataclasses.replace(report, intent="assumed")
+
+    def _run_of_base(self, target: Target, heir: type) -> _BaseRun | None:
+        """A trace of the base class itself; None if it can't be built, or says nothing."""
+        run = TargetRun(self._request, target, self._file, lambda on_meta: self._base(target, heir))
+        try:
+            return _BaseRun(run, run.run(on_meta=True))
+        except Exception:  # it may be for the subclass to make it complete, and the constructor is called once more
+            return None
+
+    def _base(self, target: Target, heir: type) -> Built:
+        """An instance of the base class, built with the arguments that an instance of ``heir`` passes on to it."""
+        cls = self._file.namespace[target.symbol or ""]
+        with _recording(cls, heir) as passed_on:
+            host = self._make()
+        args, kwargs = next(iter(passed_on))
+        with Devices(on_meta=True):
+            root = cls(*args, **kwargs)
+        built = dataclasses.replace(host, root=root, concrete_args=None, shown=f"{cls.__name__}(…)")
+        own = dataclasses.replace(built, recipe=dataclasses.replace(host.recipe, inputs=None))
+        return directed(own, target.recipe, self._file.workspace.file, self._file.namespace)
 
     def _made(self) -> Built:
         """The host; what building it uses of missing packages is remembered for all parts."""
@@ -122,39 +172,35 @@ class Host:
         return _HostTrace(self._shared.get(on_meta=True))
 
 
-_OF_CONSTRUCTION = frozenset(
-    {"__init__", "__module__", "__qualname__", "__doc__", "__annotations__", "__firstlineno__", "__static_attributes__"}
-)
-"""What a class defines that only differs from its base in how it is built."""
+@dataclasses.dataclass(frozen=True)
+class _BaseRun:
+    """A trace of a base class, and its report."""
+
+    run: TargetRun
+    report: Report
 
 
-def _is_only_built_otherwise(heir: type, cls: type) -> bool:
-    """Whether a subclass only gives other arguments to the constructor of ``cls``: what fails is not its own work."""
-    at = heir.__mro__.index(cls)
-    below = [vars(one) for one in heir.__mro__[:at]]
-    return (
-        heir.__mro__[at:] == cls.__mro__  # no other base has what ``cls`` leaves to its subclasses
-        and all(name in _OF_CONSTRUCTION for names in below for name in names)
-        and all(_only_passes_on(names["__init__"]) for names in below if "__init__" in names)
-    )
+@contextlib.contextmanager
+def _recording(cls: Any, heir: type) -> Iterator[list[tuple[tuple[Any, ...], dict[str, Any]]]]:
+    """Record the arguments with which instances of ``heir`` call the constructor of their base ``cls``."""
+    passed_on: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    constructor = cls.__init__
+    has_own = "__init__" in vars(cls)
 
+    @functools.wraps(constructor)
+    def recording(self: Any, *args: Any, **kwargs: Any) -> None:
+        if type(self) is heir:
+            passed_on.append((args, kwargs))
+        constructor(self, *args, **kwargs)
 
-def _only_passes_on(constructor: Any) -> bool:
-    """Whether a constructor uses its object only to call the base's constructor: it sets nothing that fails."""
-    tree = tree_of(constructor.__code__) if isinstance(constructor, FunctionType) else None
-    if tree is None:
-        return False
-    own = next(iter(constructor.__code__.co_varnames), "")
-    passed: list[ast.expr] = []
-    for node in ast.walk(tree):  # a call comes before its arguments
-        match node:
-            case ast.Call(ast.Name("super") | ast.Attribute(attr="__init__"), arguments):
-                passed += arguments
-            case ast.Attribute(ast.Call(ast.Name("super")), name) if name != "__init__":
-                return False
-            case ast.Name(name) if name == own and node not in passed:
-                return False
-    return True
+    cls.__init__ = recording
+    try:
+        yield passed_on
+    finally:
+        if has_own:
+            cls.__init__ = constructor
+        else:
+            del cls.__init__
 
 
 class _HostTrace:

@@ -13,6 +13,8 @@ BACKBONE = """
 from torch import nn
 
 class Base(nn.Module):
+    limit = None
+
     def __init__(self, body):
         super().__init__()
         if "stage" not in {name for name, _ in body.named_children()}:
@@ -20,7 +22,7 @@ class Base(nn.Module):
         self.body = body
 
     def forward(self, x):
-        return self.body(x) if x.sum() > 0 else x
+        FORWARD
 
 class Other:
     pass
@@ -32,21 +34,50 @@ class Backbone(Base, Other):
         super().__init__(body)
 """
 
+FAILS = "return self.body(x) if x.sum() > 0 else x"
+TRACES = "return self.body(x)"
+FAILS_WITH_LIMIT = "return x if self.limit and x.sum() > self.limit else self.body(x)"
+
 
 @pytest.mark.parametrize(
-    ("bases", "more", "outcome"),
+    ("forward", "more", "base", "condition"),
     [
-        ("Base", "", "failed"),
-        ("Base", "\n    def extra_repr(self):\n        return 'stage'\n", "unchecked"),
-        ("Base", "        self.body = nn.Softshrink()\n", "unchecked"),
-        ("Base", "        super().add_module('body', nn.Softshrink())\n", "unchecked"),
-        ("Base, Other", "", "unchecked"),
+        (FAILS, "", "failed", ""),
+        (FAILS, "        self.body = nn.Softshrink()\n", "failed", ""),
+        (FAILS_WITH_LIMIT, "        self.limit = 1\n", "unchecked", None),
+        (TRACES, "", "traced", ""),
+        (TRACES, "        self.body = nn.Sequential(body, nn.ReLU())\n", "traced", "as its subclass `Backbone`"),
     ],
-    ids=["that only builds otherwise", "that does more", "that sets a part", "that adds a part", "of another base"],
+    ids=["a failure", "another part", "a failure of the heir", "a trace", "a trace with more"],
 )
-async def test_a_class_fails_as_its_subclass(client: Client, bases: str, more: str, outcome: str) -> None:
-    text = BACKBONE.replace("Base, Other", bases) + more
+async def test_a_base_class_is_built_with_what_a_subclass_passes_on(
+    client: Client, forward: str, more: str, base: str, condition: str | None
+) -> None:
+    text = BACKBONE.replace("FORWARD", forward) + more
     file = client.write("net.py", text)
     reports = (await client.trace(file, *(find_targets(file, text) or ()))).reports
-    assert reports["class:Backbone"].outcome == "failed"
-    assert reports["class:Base"].outcome == outcome
+    assert reports["class:Backbone"].outcome == ("traced" if forward == TRACES else "failed")
+    assert reports["class:Base"].outcome == base
+    assert condition is None or reports["class:Base"].reason == condition
+
+
+BUILT_BY_FUNCTION = """
+from collections import OrderedDict
+
+def body_of_stages():
+    return nn.Sequential(OrderedDict(stage=nn.Linear(3, 3)))
+
+def build(args):
+    return nn.Sequential(Backbone("stages"), nn.Linear(3, args.classes))
+"""
+
+
+async def test_a_base_class_may_have_its_verdict_from_what_a_function_builds(client: Client) -> None:
+    text = BACKBONE.replace("FORWARD", TRACES).replace("__init__(self):", "__init__(self, name):")
+    text = text.replace("body = nn.Sequential()", "body = globals()['body_of_' + name]()")
+    text = text.replace('        body.add_module("stage", nn.Linear(3, 3))\n', "") + BUILT_BY_FUNCTION
+    text = text.replace("nn.Sequential(stage=nn.Linear(3, 3))", "nn.Sequential(OrderedDict(stage=nn.Linear(3, 3)))")
+    text = f"from collections import OrderedDict\n{text}"
+    file = client.write("net.py", text)
+    reports = (await client.trace(file, *(find_targets(file, text) or ()))).reports
+    assert (reports["class:Base"].outcome, reports["class:Base"].reason) == ("traced", "")
