@@ -29,7 +29,7 @@ from .oracle import assert_same_failure, assert_same_graph, assert_same_values, 
 from .programs import build, inputs, sources
 from .versions import TORCH
 
-CASES = int(os.environ.get("FX_RANDOM_CASES", "400"))
+CASES = int(os.environ.get("FX_RANDOM_CASES", "250"))
 many = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 some = settings(many, max_examples=CASES // 4)
 few = settings(many, max_examples=CASES // 40)

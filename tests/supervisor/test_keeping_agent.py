@@ -19,7 +19,7 @@ from tests.analysis.random_edits import RandomEdits
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-EDITS = int(os.environ.get("FX_LSP_RANDOM_EDITS", "40"))
+EDITS = int(os.environ.get("FX_LSP_RANDOM_EDITS", "25"))
 """How many random edits are compared; another number makes other edits."""
 
 TWO = """\
