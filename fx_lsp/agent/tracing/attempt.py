@@ -17,6 +17,7 @@ from fx_lsp.agent.importing.package_imports import PackageImports
 from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.messages import Capture, Failure, Heartbeat, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
+from fx_lsp.agent.processes.frozen_objects import freeze
 from fx_lsp.agent.processes.limits import (
     is_out_of_memory,
     lift_memory_limit,
@@ -100,7 +101,7 @@ def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit
 def restrict(request: Trace) -> None:
     """Limit this process's memory as ``request`` says, and give up the rights that only importing needs."""
     gc.enable()  # a kept process has none
-    gc.freeze()  # it would copy what it only looks through, which is all that was imported
+    freeze()  # it would copy all that was imported
     limit_memory(request.limits.memory_mb)
     confine_alone()
 
