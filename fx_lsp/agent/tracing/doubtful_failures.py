@@ -366,7 +366,7 @@ def missing_behind(node: Node | None, root: Any) -> str | None:
 def _sources(node: Node | None, root: Any) -> Iterator[object]:
     """The modules and functions that returned a node's value, or the values from which functions computed it.
 
-    Method calls are not followed: a program that calls a method already knows what kind of object it has.
+    Calls of a tensor's methods are not followed: a program that calls one knows what kind of object it has.
     """
     waiting, seen = [node] if node is not None else [], set()
     while waiting:
@@ -377,6 +377,13 @@ def _sources(node: Node | None, root: Any) -> Iterator[object]:
         if node.op == "call_function":
             yield node.target
             waiting += node.all_input_nodes
+        elif node.op == "call_method" and not _is_of_tensors(str(node.target)):
+            waiting += node.all_input_nodes[:1]
         elif node.op == "call_module" and isinstance(root, torch.nn.Module):
             with contextlib.suppress(AttributeError):  # exploring records modules that are not registered, too
                 yield root.get_submodule(str(node.target))
+
+
+def _is_of_tensors(method: str) -> bool:
+    """Whether a program that calls a method of this name has a tensor; ``values`` is rather that of a dictionary."""
+    return hasattr(torch.Tensor, method) and method != "values"

@@ -1,5 +1,8 @@
 """What is done with the output of a missing module may work; what is done with the program's own values does not."""
 # LoopsOverFeatures: unchecked
+# LoopsOverItems: unchecked
+# LoopsOverValues: unchecked
+# AsksForSizeOfView: failed control-flow
 # AsksForShape: unchecked
 # LoopsOverInput: failed iteration
 # FailsBesides: failed control-flow
@@ -24,6 +27,23 @@ class Concatenates(nn.Module):
 class LoopsOverFeatures(Concatenates):
     def forward(self, x):
         return [self.head(feature) for feature in self.backbone(x)]
+
+
+class LoopsOverItems(Concatenates):
+    def forward(self, x):
+        return {name: self.head(feature) for name, feature in self.backbone(x).items()}
+
+
+class LoopsOverValues(Concatenates):
+    def forward(self, x):
+        return [self.head(feature) for feature in self.backbone(x).values()]
+
+
+class AsksForSizeOfView(Concatenates):
+    def forward(self, x):
+        if self.backbone(x).view(-1).size(0) > 1:
+            return x
+        return self.head(x)
 
 
 class AsksForShape(Concatenates):
