@@ -185,6 +185,9 @@ def test_questions_about_types() -> None:
 def test_tuples_of_sizes() -> None:
     twice = of("mmcv.utils", "to_2tuple")
     assert (twice(7), twice([7, 8]), of("mmengine.utils", "to_ntuple")(3)(1)) == ((7, 7), [7, 8], (1, 1, 1))
+    twice = of("timm.models.layers", "to_2tuple")
+    assert (twice(7), twice([7, 8]), twice("ab")) == ((7, 7), (7, 8), ("ab", "ab"))
+    assert of("timm.layers", "to_ntuple")(3)(1) == (1, 1, 1)
 
 
 def test_the_base_classes_of_modules_are_those_of_torch() -> None:
