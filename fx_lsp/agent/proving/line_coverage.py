@@ -189,7 +189,8 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
     """The statements of functions in ``old`` that are not in ``new``, except for those that lead to a ``raise``.
 
     Only the head of a compound statement counts, since the statements in it count separately. Both sides of a
-    conditional expression that is not in ``new`` count. Statements in an ``if`` that is in ``new`` are moved.
+    conditional expression that is not in ``new`` count, and that an ``if`` without an ``else`` is skipped, unless the
+    edit has the program check something instead. Statements in an ``if`` that is in ``new`` are moved.
     """
     matcher = difflib.SequenceMatcher(None, lines_of(old), lines_of(new), autojunk=False)
     opcodes = [(start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
@@ -201,7 +202,38 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
     moved = {inside for branch in branches for inside in ast.walk(branch) if inside is not branch}
     statements = [node for node in inner if isinstance(node, ast.stmt) and _is_run(node)]
     heads = [Part(file, _head(node), is_moved=node in moved) for node in statements]
-    return [part for part in (*heads, *_sides(file, inner, new)) if not gone.isdisjoint(part.lines)]
+    skips = [] if _checks(new) > _checks(old) else _skips(file, [node for node in inner if node not in moved], new)
+    return [part for part in (*heads, *_sides(file, inner, new), *skips) if not gone.isdisjoint(part.lines)]
+
+
+def _checks(text: str) -> int:
+    """How often a text calls ``torch._assert``."""
+    calls = (node.func for node in ast.walk(_parsed(text)) if isinstance(node, ast.Call))
+    return sum(isinstance(function, ast.Attribute) and function.attr == "_assert" for function in calls)
+
+
+def _skips(file: str, nodes: Iterable[ast.AST], new: str) -> Iterator[Part]:
+    """That each ``if`` without an ``else`` among ``nodes`` is skipped because of what ``new`` does not ask before it.
+
+    One that raises an error need not be skipped: all inputs that the program accepts skip it.
+    """
+    branches = [node for node in ast.walk(_parsed(new)) if isinstance(node, ast.If) and not node.orelse]
+    asked = {(_text(*node.body), _text(value)) for node in branches for value in _conjuncts(node.test)}
+    for node in nodes:
+        if not isinstance(node, ast.If) or node.orelse or not any(_run_through(node.body)):
+            continue
+        gone = [value for value in _conjuncts(node.test) if (_text(*node.body), _text(value)) not in asked]
+        if gone and node.body[0].lineno > node.lineno:
+            yield Part(file, _head(node), _ends(gone[-1]), skipped=_lines_of(node.body))
+
+
+def _text(*nodes: ast.AST) -> str:
+    """The nodes as text in which an attribute is named like the argument that a new function gets in its place."""
+    return "\n".join(map(ast.unparse, nodes)).replace("self.", "")
+
+
+def _conjuncts(test: ast.expr) -> list[ast.expr]:
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
 def parts_of_branch(file: str, text: str, line: int, col: int, new: str = "") -> list[Part]:

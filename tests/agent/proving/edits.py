@@ -551,6 +551,14 @@ UNTRIED = {
         ),
         "no input was found that reaches line",
     ),
+    "a condition that is never false": (
+        Edit(
+            program("if x.dim() < 9:\n    x = x * 2\nreturn x"),
+            "if x.dim() < 9:\n            x = x * 2",
+            "x = x * 2",
+        ),
+        "no input was found that reaches what follows if the condition in line 8 is false",
+    ),
     "no inputs": (
         Edit(program("return x.no_such_thing() / len(x)"), "len(x)", "x.size(0)"),
         NO_INPUTS,

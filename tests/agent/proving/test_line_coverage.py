@@ -65,3 +65,28 @@ def test_a_jump_is_no_step_over_a_branch(tells_columns: bool, monkeypatch: pytes
         assert lacks_skip is (numbers == (2, 3))
         if tells_columns and line_coverage.TELLS_COLUMNS:
             assert (parts_not_run(parts, run(text, parts, numbers)) == ()) is is_enough
+
+
+BRANCH = "def f(x):\n    if x and x > 2:\n        x = -x\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "enough", "too_few"),
+    [
+        ("def f(x):\n    x = -x\n    return x\n", (3, 1), (3, 4)),
+        ("def f(x):\n    if x:\n        x = -x\n    return x\n", (3, 1), (3, 0)),
+        ("def f(x):\n    torch._assert(x and x > 2, '')\n    x = -x\n    return x\n", (3,), ()),
+        ("def g(x):\n    if x and x > 2:\n        x = -x\n    return x\n\n\nf = g\n", (3,), ()),
+        ("def g(self, x):\n    if self.x and x > 2:\n        x = -x\n    return x\n\n\nf = g\n", (3,), ()),
+    ],
+    ids=["always", "without a part", "checked", "moved", "moved with another name"],
+)
+def test_a_branch_that_the_edit_removes_has_to_be_skipped(
+    new: str, enough: tuple[int, ...], too_few: tuple[int, ...]
+) -> None:
+    parts = replaced_parts("f.py", BRANCH, new)
+    assert parts_not_run(parts, run(BRANCH, parts, enough)) == ()
+    if too_few:
+        assert [part.where for part in parts_not_run(parts, run(BRANCH, parts, too_few))] == [
+            "what follows if the condition in line 2 is false"
+        ]
