@@ -557,7 +557,7 @@ UNTRIED = {
             "if x.dim() < 9:\n            x = x * 2",
             "x = x * 2",
         ),
-        "no input was found that reaches what follows if the condition in line 8 is false",
+        "no input was found that reaches what follows if the condition in line 9 is false",
     ),
     "no inputs": (
         Edit(program("return x.no_such_thing() / len(x)"), "len(x)", "x.size(0)"),
