@@ -35,12 +35,16 @@ class {name}({fx}.Tracer):
 def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
     """One fix for each call that traces the program: the innermost module around the failure becomes a leaf.
 
-    If no call traces the program, one fix with a directive.
+    If no call traces the program, one fix with a directive. If the program does not know a module as its own, it may
+    not know the one around it either: then the modules around that follow.
     """
-    leaf = _innermost_module(failure)
-    if leaf is None or failure.kind in _NO_HELP:
-        return
-    file, name = leaf
+    modules = [] if failure.kind in _NO_HELP else _modules_around(failure)
+    for file, name in modules if failure.kind == "not-a-submodule" else modules[:1]:
+        yield from _with_leaf(failure, read, calls, file, name)
+
+
+def _with_leaf(failure: Failure, read: ReadText, calls: Sequence[Span], file: str, name: str) -> Iterator[Fix]:
+    """The fixes that make the class ``name`` of ``file`` a leaf."""
     for call in tracing_calls(calls, read):
         known = _known(call.source, file, name)
         if known is not None and (changes := _changes(call, known.name)):
@@ -53,13 +57,11 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
             yield Fix(f"Trace with {name} as a leaf", (*known.changes, said))
 
 
-def _innermost_module(failure: Failure) -> tuple[str, str] | None:
-    """The file and name of the innermost class whose ``forward`` leads to the failure, unless it is the root's."""
-    for step in reversed(failure.chain[1:]):
-        class_, _, method = step.name.rpartition(".")
-        if method == "forward" and class_.isidentifier():
-            return step.span.file, class_
-    return None
+def _modules_around(failure: Failure) -> list[tuple[str, str]]:
+    """The file and name of each class whose ``forward`` leads to the failure, the innermost first, without the root's."""
+    steps = ((step.span.file, *step.name.rpartition(".")) for step in reversed(failure.chain[1:]))
+    found = [(file, class_) for file, class_, _, method in steps if method == "forward" and class_.isidentifier()]
+    return [*dict.fromkeys(found)]
 
 
 def _known(source: Source, file: str, name: str) -> Imported | None:

@@ -307,6 +307,16 @@ def test_the_class_is_imported_from_where_it_is(tmp_path: Path) -> None:
     assert "isinstance(m, net.parts.block.Block) or" in mended
 
 
+def test_the_module_around_one_that_nobody_registered_may_become_a_leaf_too(tmp_path: Path) -> None:
+    file = str(tmp_path / "export.py")
+    text = "import torch\n\ntraced = torch.fx.symbolic_trace(Net())\n"
+    names = ("Net.forward", "Block.forward", "Features.forward")
+    chain = tuple(Step(name, Span(file, 3, 0, 3, 1)) for name in names)
+    for kind, expected in (("not-a-submodule", ["Features", "Block"]), ("control-flow", ["Features"])):
+        found = leaf_module.fixes(Failure(kind, "", chain), {file: text}.get, [Span(file, 3, 9, 3, 39)])
+        assert [fix.title for fix in found] == [f"Trace with {name} as a leaf" for name in expected]
+
+
 def test_no_leaf_where_the_tracing_call_is_not_a_plain_statement(tmp_path: Path) -> None:
     text = BLOCKS.replace("HOW", "exports = [lambda: fx.symbolic_trace(Net())]")
     assert Program(tmp_path, text).fixes_at_calls(leaf_module.fixes) == []
