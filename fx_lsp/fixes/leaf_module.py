@@ -58,7 +58,7 @@ def _with_leaf(failure: Failure, read: ReadText, calls: Sequence[Span], file: st
 
 
 def _modules_around(failure: Failure) -> list[tuple[str, str]]:
-    """The file and name of each class whose ``forward`` leads to the failure, the innermost first, without the root's."""
+    """The file and name of each class whose ``forward`` leads to the failure, the innermost first, but for the root."""
     steps = ((step.span.file, *step.name.rpartition(".")) for step in reversed(failure.chain[1:]))
     found = [(file, class_) for file, class_, _, method in steps if method == "forward" and class_.isidentifier()]
     return [*dict.fromkeys(found)]
