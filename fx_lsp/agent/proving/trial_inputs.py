@@ -47,6 +47,9 @@ from fx_lsp.agent.tracing.trace_target import ImportedFile
 COSTLY = 250_000_000
 """A program that does more operations than this, as `SearchBudget` counts them, is run on few inputs."""
 
+LARGE = 50_000_000
+"""An input with which a program does more operations than this is made smaller if possible."""
+
 NO_INPUTS = "no inputs were found that the target accepts; specify some with `# fx: inputs(…)`"
 
 RUNS_OF_A_STEP = 30
@@ -144,6 +147,7 @@ def searched_inputs(file: ImportedFile, program: Program, search: InputSearch) -
                 needed,
                 lambda given: costs[id(given)] > COSTLY,
                 may_run,
+                is_large=lambda given: costs[id(given)] > LARGE,
                 few=search.few,
                 fixed=fixed,
                 decisive=partial(decisive_inputs, root=root),

@@ -42,17 +42,18 @@ def find_inputs(
     is_costly: Callable[[Input], bool],
     may_run: Callable[[], bool] = lambda: True,
     *,
+    is_large: Callable[[Input], bool] | None = None,
     few: bool = False,
     fixed: Collection[str] = (),
     decisive: Callable[[Input], Iterator[Input]] = lambda given: iter(()),
 ) -> tuple[Input, ...]:
     """At least `LEAST` inputs that the program accepts: one of ``candidates``, and variations ``around`` it.
 
-    ``wanted`` are the parts of the code that they should reach. A candidate that ``is_costly``, which is asked only
-    about inputs that were run, is made smaller if possible. There are more than `MOST` inputs (or than `LEAST` if an
-    input is costly all the same, or with ``few``) only if they reach more or tell two equal sizes apart. Only if they
-    reach more are there any of another rank, with NaN, infinity, or an unusual dtype or memory format, and ``decisive``
-    ones.
+    ``wanted`` are the parts of the code that they should reach. A candidate that ``is_large`` (by default, one that
+    ``is_costly``; both are asked only about inputs that were run) is made smaller if possible. There are more than
+    `MOST` inputs (or than `LEAST` if an input is costly, or with ``few``) only if they reach more or tell two equal
+    sizes apart. Only if they reach more are there any of another rank, with NaN, infinity, or an unusual dtype or
+    memory format, and ``decisive`` ones.
     ``may_run`` is asked before each candidate, before each input of another rank and, once there are enough inputs,
     before each variation. Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or
     numbers apart; the arguments ``fixed`` need not differ.
@@ -63,10 +64,10 @@ def find_inputs(
         reached = runs(candidate, wanted)
         if reached is None:
             continue
-        is_large = is_costly(candidate)
-        first = _reduced(candidate, runs, reached, is_costly) if is_large else candidate
+        is_reducible = is_large or is_costly
+        first = _reduced(candidate, runs, reached, is_reducible) if is_reducible(candidate) else candidate
         found, covered, largest = [first], set(reached), _elements(first)
-        most = LEAST if few or (is_large and is_costly(first)) else MOST
+        most = LEAST if few or is_costly(first) else MOST
         reaching = partial(_reaching, covered, wanted, runs, may_run)
         ranks = reaching(of_other_rank(first))
         for given in around(first):
@@ -116,7 +117,7 @@ def _is_varied(found: Sequence[Input], fixed: Collection[str]) -> bool:
     return any(shape != shapes[0] for shape in shapes) or all(len(set(one)) == len(one) for one in shapes[0])
 
 
-def _reduced(first: Input, runs: Runs, reached: AbstractSet[Any], is_costly: Callable[[Input], bool]) -> Input:
+def _reduced(first: Input, runs: Runs, reached: AbstractSet[Any], is_large: Callable[[Input], bool]) -> Input:
     """``first``, or a smaller input of the same kind that also reaches what ``first`` has ``reached``."""
     generator = torch.Generator().manual_seed(2)
     tensors = tensors_in(first)
@@ -125,7 +126,7 @@ def _reduced(first: Input, runs: Runs, reached: AbstractSet[Any], is_costly: Cal
             smaller = changed_input(first, generator, resize=(dim, size, other)) if 1 < other < size else None
             if smaller is not None and runs(smaller, reached) == reached:
                 first = smaller
-                if not is_costly(first):
+                if not is_large(first):
                     return first
                 break
     return first

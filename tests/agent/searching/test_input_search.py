@@ -19,10 +19,13 @@ from fx_lsp.agent.searching.solved_inputs import with_optional_inputs
 NET = torch.nn.Linear(4, 4)
 
 
-def shapes_found(first: tuple[int, ...], accepts: int = 1, costly: int = 10**9) -> list[tuple[int, ...]]:
+def shapes_found(
+    first: tuple[int, ...], accepts: int = 1, costly: int = 10**9, large: int = 10**9
+) -> list[tuple[int, ...]]:
     """The shapes of the inputs that are found from one of shape ``first``.
 
-    The program accepts tensors whose sizes are multiples of ``accepts``; those of ``costly`` elements are costly.
+    The program accepts tensors whose sizes are multiples of ``accepts``; those of ``costly`` elements are costly, and
+    those of ``large`` elements large.
     """
 
     def shape(given: Input) -> tuple[int, ...]:
@@ -34,6 +37,7 @@ def shapes_found(first: tuple[int, ...], accepts: int = 1, costly: int = 10**9) 
         lambda given, parts: frozenset() if all(size % accepts == 0 for size in shape(given)) else None,
         frozenset(),
         lambda given: given.args[0].numel() >= costly,
+        is_large=lambda given: given.args[0].numel() >= min(costly, large),
     )
     return [shape(given) for given in found]
 
@@ -62,6 +66,11 @@ def test_a_costly_input_is_made_smaller_as_far_as_the_program_runs(
     first: tuple[int, ...], accepts: int, expected: tuple[int, ...]
 ) -> None:
     assert shapes_found(first, accepts, math.prod(expected) + 1)[0] == expected
+
+
+def test_a_large_input_is_made_smaller_and_varied_as_usual() -> None:
+    first, *others = shapes_found((32, 64), large=2 * 16 + 1)
+    assert (first, len(others)) == ((2, 16), MOST - 1)
 
 
 @pytest.mark.parametrize("shape", [(4, 5), (3, 5), (1, 3, 4, 5), (3, 1, 4, 5)])
