@@ -19,7 +19,18 @@ from typing import Any, Literal
 import torch
 
 KindName = Literal[
-    "number", "text", "list", "tuple", "settings", "class", "function", "module", "tensor", "object", "value"
+    "number",
+    "text",
+    "list",
+    "tuple",
+    "settings",
+    "dictionary",
+    "class",
+    "function",
+    "module",
+    "tensor",
+    "object",
+    "value",
 ]
 
 
@@ -28,7 +39,8 @@ class ArgumentKind:
     """The kind of value to invent for an argument."""
 
     name: KindName
-    """``settings``: an object with attributes and items of any name. ``class``: a callable that returns modules.
+    """``settings``: an object with attributes and items of any name. ``dictionary``: such settings that pass for a
+    dictionary. ``class``: a callable that returns modules.
     ``function``: a callable that returns an invented value, whose path is that of the function with ``()`` behind it.
     ``object``: an instance of the class ``value``. ``value``: ``value`` itself."""
     value: Any = None

@@ -15,6 +15,7 @@ import torch
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, config_class, first_guess, number_for
 from fx_lsp.agent.inventing.flags import Flags
 from fx_lsp.agent.inventing.invented_values import (
+    InventedDictionary,
     InventedFloat,
     InventedInt,
     InventedList,
@@ -206,11 +207,13 @@ class ArgumentPlan:
                 return self._text(kind, path)
             case "list" | "tuple":
                 return self._list(kind, path, name)
-            case "settings":
-                known = config_class(self.cls, self.namespace) if "." not in path else None
+            case "settings" | "dictionary":
+                is_settings = kind.name == "settings"
+                known = config_class(self.cls, self.namespace) if is_settings and "." not in path else None
                 if known is not None:
                     return self._completed(self._known_settings(known, path), path)
-                cls = type(path, (InventedSettings,), {}) if self._probing else InventedSettings
+                base = InventedSettings if is_settings else InventedDictionary
+                cls = type(path, (base,), {}) if self._probing else base
                 invented = cls(path, partial(self._setting, kind.items), self.last_unpacked)
                 for one in (*(kind.value or ()), *self.settings.get(path, ())):
                     getattr(invented, one)

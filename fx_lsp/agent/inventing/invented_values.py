@@ -391,6 +391,26 @@ class InventedSettings:
     __copy__ = __deepcopy__ = copy
 
 
+class InventedDictionary(InventedSettings, dict[str, Any]):  # type: ignore[misc]
+    """Such settings, for a program that insists on a dictionary; all that it holds are the attributes."""
+
+    def __len__(self) -> int:
+        return len(self.items())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def update(self, *others: Any, **named: Any) -> None:
+        """Set settings."""
+        vars(self).update(dict(*others, **named))
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The setting if it exists, otherwise the default, which becomes the setting unless it is None."""
+        if default is not None:
+            vars(self).setdefault(key, default)
+        return self[key]
+
+
 class InventedModule(torch.nn.Module):
     """A placeholder for an unknown module. It accepts any arguments, and its call is recorded as one node."""
 

@@ -175,9 +175,17 @@ def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[
             with contextlib.suppress(Exception, Misused):
                 value, classes = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in call.args)
                 path = path_of(value, plan.made)
+                is_refused = isinstance({}, classes) and not isinstance([], classes) and not isinstance(value, dict)
+                if path in plan.kinds and is_refused:
+                    yield Change(path, _as_dictionary(plan.kinds[path]))
                 for cls in _classes_in(classes):
                     if path in plan.kinds and not isinstance(value, cls):
                         yield from _with_alike(path, first_guess(path.rpartition(".")[2], cls, plan.namespace), plan)
+
+
+def _as_dictionary(kind: ArgumentKind) -> ArgumentKind:
+    """A dictionary with the same settings, if ``kind`` is that of settings."""
+    return dataclasses.replace(kind if kind.name == "settings" else ArgumentKind("settings"), name="dictionary")
 
 
 def _of_exact_type(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:

@@ -584,3 +584,25 @@ class Pairs(nn.Module):
 
 def test_a_loop_in_a_loop_may_want_items_of_another_length_in_both_lists() -> None:
     assert len(invented(Pairs).root.layers) == 16
+
+
+class OfDictionary(nn.Module):
+    """A module that takes its settings only from a dictionary."""
+
+    def __init__(self, head: Any) -> None:
+        super().__init__()
+        if not isinstance(head, dict):
+            raise TypeError(f"a dictionary is expected, not {type(head)}")
+        options = head.copy()
+        options.setdefault("bias", False)
+        options.update(device="meta")
+        self.kind = options.pop("type")
+        self.linear = nn.Linear(options["width"], len(options), bias=options["bias"], device=options["device"])
+
+    def forward(self, x: Any) -> Any:
+        return self.linear(x)
+
+
+def test_settings_that_have_to_be_a_dictionary() -> None:
+    root = invented(OfDictionary).root
+    assert (root.linear.in_features > 1, root.linear.bias, root.linear.weight.device.type) == (True, None, "meta")
