@@ -242,14 +242,15 @@ class _EditProof:
         return known or self._context.failures(file, self._request.edited_target)
 
     def _check(self, program: Program, runs: ProgramRuns, *, must_succeed: bool = False) -> list[str]:
-        """Raises `ProofEnded` if the program or what is captured of it differs; returns what `check_program` returns.
+        """Raises `ProofEnded` if the program or what is captured of it differs; returns what is unlike all the same.
 
         ``must_succeed``: whether the program can be captured by other means than a trace.
         """
         capture, apart = self._request.capture, self._context.apart()
         unlike = apart(partial(check_program, program, runs))
         if capture == "fx":
-            apart(partial(check_graph, program, runs))
+            if not apart(partial(check_graph, program, runs)):
+                unlike.append("tracing fails elsewhere, so that no graph was compared")
         else:
             apart(partial(check_fake_kernels, program, runs))
             apart(partial(check_captured, capture, program, runs, must_succeed=must_succeed))

@@ -108,8 +108,8 @@ def check_program(program: Program, runs: ProgramRuns) -> list[str]:
     return [*unlike]
 
 
-def check_graph(program: Program, runs: ProgramRuns) -> None:
-    """Raises `ProofEnded` if the program can be traced and its graph does not do what ``runs`` has recorded."""
+def check_graph(program: Program, runs: ProgramRuns) -> bool:
+    """Whether the program can be traced. Raises `ProofEnded` if its graph does not do what ``runs`` has recorded."""
     tracer = tracer_for(program.built.tracer)
     root, fixed = program.built.root, program.built.concrete_args
     if isinstance(owner := getattr(root, "__self__", None), torch.nn.Module):
@@ -117,7 +117,7 @@ def check_graph(program: Program, runs: ProgramRuns) -> None:
     try:
         graph = tracer.trace(root, fixed)
     except TraceFailure:
-        return
+        return False
     module = fxcore.GraphModule(tracer.root, graph)
     signature = inspect.signature(forward_of(program.built.root))
     inputs = graph.find_nodes(op="placeholder")
@@ -145,6 +145,7 @@ def check_graph(program: Program, runs: ProgramRuns) -> None:
         observations=tuple(runs.observations[number] for number in kept),
     )
     check_outputs(positional, "the graph", program.state, fitting, difference_in_graph)
+    return True
 
 
 def _observed(

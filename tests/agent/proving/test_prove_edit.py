@@ -50,6 +50,13 @@ async def test_a_proof_mentions_that_a_view_became_a_copy(client: Client) -> Non
     assert proof.reason.endswith(", but it returns a copy of what was a view of an input")
 
 
+async def test_a_proof_mentions_that_no_graph_was_compared(client: Client) -> None:
+    text = program("y = x / len(x)\nreturn y * int(y.sum())")
+    proof = await prove(client, Edit(text, "len(x)", "x.size(0)"))
+    assert proof.verdict == "proven", proof.reason
+    assert proof.reason.endswith(", but tracing fails elsewhere, so that no graph was compared")
+
+
 @pytest.mark.parametrize(("edit", "reason"), REFUTED.values(), ids=REFUTED)
 async def test_an_edit_that_changes_something_is_refuted(client: Client, edit: Edit, reason: str) -> None:
     proof = await prove(client, edit)
