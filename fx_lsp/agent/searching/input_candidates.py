@@ -20,6 +20,7 @@ from fx_lsp.agent.running.observation import Input, forward_of, modules_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.searching.input_variations import random_values
 from fx_lsp.agent.searching.written_lists import written_lists
+from fx_lsp.agent.searching.written_options import written_options
 from fxcore.explore.guess_inputs import guesses
 
 MOST_GUESSED = 1 << 26
@@ -52,7 +53,7 @@ def candidates(
     if any(found.is_certain for found in written_lists(forward_of(root)).values()):
         return  # a tensor in place of a list may run, but an edit for lists need not suit it
     generator = torch.Generator().manual_seed(0)
-    flags, names = required_arguments(inspect.signature(forward_of(root)).parameters, fixed)
+    flags, names = required_arguments(root, fixed)
     guessed = guessed_inputs(root, {**flags, **fixed})
     counts = _token_counts(root)
     for guess in itertools.chain(guessed, _habits(names)):
@@ -70,10 +71,12 @@ def guessed_inputs(
     return list(itertools.islice(_distinct(guesses(root, given, sides=sides)), MOST_GUESSES))
 
 
-def required_arguments(
-    parameters: Mapping[str, inspect.Parameter], fixed: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[str]]:
-    """Values for the required parameters annotated as ``int``, ``bool`` or ``float``, and the names of the others."""
+def required_arguments(root: Callable[..., Any], fixed: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Values for the required parameters of ``root`` that are no tensors, and the names of the others.
+
+    The former are annotated as ``int``, ``bool`` or ``float``, or ``root`` compares them with strings.
+    """
+    parameters, options = inspect.signature(forward_of(root)).parameters, written_options(forward_of(root))
     flags: dict[str, Any] = {}
     names = []
     for name, parameter in parameters.items():
@@ -86,6 +89,8 @@ def required_arguments(
         known = [cls for cls in _BY_ANNOTATION if parameter.annotation in (cls, cls.__name__)]
         if known:
             flags[name] = _BY_ANNOTATION[known[0]]
+        elif name in options:
+            flags[name] = options[name][0]
         else:
             names.append(name)
     return flags, names

@@ -14,6 +14,7 @@ import torch
 
 from fx_lsp.agent.running.observation import Input, forward_of, modules_of, weights_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
+from fx_lsp.agent.searching.written_options import written_options
 
 UNUSUAL = (torch.float16, torch.bfloat16, torch.complex64)
 """The dtypes of inputs that are tried only if a part of the code is not reached otherwise."""
@@ -51,7 +52,7 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
         if other != size and shape.numel() // max(size, 1) * other <= max(MODERATE, 2 * shape.numel())
     )
     numbers, items = _with_other_numbers(first, root, fixed, generator), _with_one_item_resized(first, generator)
-    turns = itertools.zip_longest(items, numbers, sizes)
+    turns = itertools.zip_longest(items, numbers, _with_other_options(first, root, fixed), sizes)
     yield from filter(None, itertools.chain.from_iterable(turns))
     for at, tensor in enumerate(tensors if len(tensors) > 1 else ()):
         for dim, size in enumerate(tensor.shape[1:], 1):
@@ -165,6 +166,18 @@ def unusual(first: Input) -> Iterator[Input]:
 
 def _magnitude(tensor: torch.Tensor) -> torch.Tensor:
     return tensor if tensor.dtype is torch.bool else tensor.abs()
+
+
+def _with_other_options(first: Input, root: Callable[..., Any], fixed: Collection[str]) -> Iterator[Input]:
+    """``first`` with each of the other strings that ``root`` compares an argument with, unless it is in ``fixed``."""
+    signature, given = inspect.signature(forward_of(root)), first.by_parameter(root)
+    for name, options in written_options(forward_of(root)).items():
+        now = given.get(name, signature.parameters[name].default)
+        for option in options if name not in fixed and (now is None or isinstance(now, str)) else ():
+            if option != now:
+                bound = signature.bind(*first.args, **first.kwargs)
+                bound.arguments[name] = option
+                yield replace(first, args=bound.args, kwargs=bound.kwargs)
 
 
 def _with_other_numbers(

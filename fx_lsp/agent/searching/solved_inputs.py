@@ -25,7 +25,7 @@ SHARE_FOR_CANDIDATES, SHARE_WITHOUT_OPTIONAL, SHARE_ON_META = 1 / 3, 1 / 2, 1 / 
 after one on the meta device."""
 
 SMALL_SIDES = (16, 64)
-"""The same for a search that runs a program hundreds of times."""
+"""What `SIDES` is in a search that runs a program hundreds of times."""
 
 MayRun = Callable[..., bool]
 """Whether the program may be run once more, with all of the budget or with a share of it; see `SearchBudget`."""
@@ -45,7 +45,7 @@ def solutions(
     ``computes`` are as for `solve_inputs`.
     """
     parameters = inspect.signature(forward_of(root)).parameters
-    flags, names = required_arguments(parameters, fixed)
+    flags, names = required_arguments(root, fixed)
     numbers = [name for name, value in flags.items() if type(value) is int]
     flags = {name: value for name, value in flags.items() if name not in numbers}
     guessed = guessed_inputs(root, {**flags, **fixed}, SMALL_SIDES)

@@ -177,6 +177,13 @@ PROVEN = {
         "len(x.mask)",
         "x.mask.size(0)",
     ),
+    "an argument that is compared with strings": Edit(
+        program(
+            "y = x / len(x)\nassert mode in ('sum', 'mean')\nreturn y.sum() if mode == 'sum' else y.mean()"
+        ).replace("self, x", "self, x, mode"),
+        "len(x)",
+        "x.size(0)",
+    ),
     "inputs as the file has them": Edit(
         program("return x.reshape(2, 17, 5) / len(x)") + "\ndef main():\n    y = torch.ones(34, 5)\n    Net()(y)\n",
         "len(x)",
@@ -474,6 +481,16 @@ REFUTED = {
             "x, None, None, self.norm.weight, self.norm.bias, training=True) / x.size(0)",
         ),
         "differs",
+    ),
+    "what another option asks for": (
+        Edit(
+            program("y = x / len(x)\nreturn y.sum() if mode == 'sum' else y").replace(
+                "self, x", "self, x, mode='none'"
+            ),
+            "x / len(x)\n        return y.sum() if mode == 'sum' else y",
+            "x / x.size(0)\n        return y.mean() if mode == 'sum' else y",
+        ),
+        "the output differs",
     ),
     "what an attribute keeps": (
         Edit(program("self.loss = x.sum() * len(x)\nreturn x * 2"), "len(x)", "x.size(1)"),
