@@ -45,7 +45,8 @@ class ArgumentKind:
     ``object``: an instance of the class ``value``. ``value``: ``value`` itself."""
     value: Any = None
     """Depends on ``name``: the number, the string, the length of a list or tuple, the shape of a tensor, the class of
-    an object, the value, or the names that settings have from the start (None: no names)."""
+    an object, the value, or the names that settings have from the start (None: no names). Of a module: True if it
+    stands for settings."""
     items: tuple[Any, ...] = ()
     """The annotations of the items of a list or a tuple, repeated as often as needed, or that of all settings."""
     certain: bool = True
@@ -179,7 +180,7 @@ def _by_name(name: str) -> ArgumentKind:
     for pattern, text in () if _COUNT.match(lower) else _TEXTS:
         if pattern.search(lower):
             return ArgumentKind("text", text, certain=False)
-    return ArgumentKind("settings") if _SETTINGS.search(lower) else ArgumentKind("number", number_for(name))
+    return ArgumentKind("settings") if is_settings(name) else ArgumentKind("number", number_for(name))
 
 
 def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> ArgumentKind | None:
@@ -259,6 +260,11 @@ def config_class(owner: type | FunctionType, namespace: Mapping[str, Any]) -> ty
         if isinstance(value, type) and is_settings_class(name) and _needs_nothing(value)
     ]
     return max(found, key=lambda cls: _common_prefix(cls.__name__, owner.__name__), default=None)
+
+
+def is_settings(name: str) -> bool:
+    """Whether a parameter of this name is likely to take settings."""
+    return _SETTINGS.search(name.lower()) is not None
 
 
 def is_settings_class(name: str) -> bool:

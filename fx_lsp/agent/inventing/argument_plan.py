@@ -24,6 +24,7 @@ from fx_lsp.agent.inventing.invented_values import (
     InventedText,
     PlainNumbers,
     invented_function,
+    invented_holder,
     invented_module,
     invented_tensor,
     likely_module_class,
@@ -281,7 +282,8 @@ class ArgumentPlan:
             case "function":
                 return invented_function(name, path, self._value)
             case "module":
-                return self._with_parts(invented_module(name, path, self._value), path)
+                make = invented_holder if kind.value else partial(invented_module, name)
+                return self._with_parts(make(path, self._value), path)
             case "tensor":
                 return invented_tensor(kind.value, certain=kind.certain)
             case "object":

@@ -21,7 +21,7 @@ from torch.nn.modules.module import (
 )
 
 from fx_lsp.agent.inventing.argument_changes import changes_after
-from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, number_for
+from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, is_settings, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker, PlanState
 from fx_lsp.agent.inventing.called_attributes import called_values, holders_of_parts
 from fx_lsp.agent.inventing.change import Change, is_choice
@@ -123,7 +123,8 @@ def invent_arguments(
         for settings in itertools.islice(written(_names_in(decisive)), 1):
             search.prefer(kinds_written(decisive, settings, plan), end)
     if end.error is None and search.holders:
-        search.prefer([dict.fromkeys(search.holders, ArgumentKind("module"))], end)
+        kinds = {path: ArgumentKind("module", is_settings(path.rpartition(".")[2])) for path in search.holders}
+        search.prefer([kinds], end)
     modules = 0  # the first search's modules don't count: it may have created thousands in vain
     for settings in written(_names_in(plan.kinds)) if end.error is not None and not search.needs_values else ():
         other = ArgumentPlan(cls, namespace, on_meta, written=settings, files=files)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.inventing.frame_code import tree_of
-from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings, Probe
+from fx_lsp.agent.inventing.invented_values import InventedSettings, Probe, is_invented
 
 
 def called_values(root: object) -> list[str]:
@@ -37,7 +37,7 @@ def holders_of_parts(root: object, made: Iterable[tuple[str, Any]]) -> list[str]
     """
     modules = list(root.modules()) if isinstance(root, torch.nn.Module) else []
     registered = {id(module) for module in modules}
-    lost = [path for path, one in made if isinstance(one, InventedModule) and id(one) not in registered]
+    lost = [path for path, one in made if is_invented(one) and id(one) not in registered]
     kept = (
         (type(module), name, str(vars(value)["_path"]))
         for module in modules

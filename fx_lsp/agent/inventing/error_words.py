@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings, NamedInventedModule
+from fx_lsp.agent.inventing.invented_values import InventedHolder, InventedModule, InventedSettings, NamedInventedModule
 
 WORDS = "an invented value"
 """What users read instead of the name of a class of invented values."""
 
-_CLASSES = (InventedSettings, InventedModule, NamedInventedModule)
+_CLASSES = (InventedSettings, InventedModule, InventedHolder, NamedInventedModule)
 
 
 def in_plain_words(error: BaseException, paths: Iterable[str]) -> BaseException:

@@ -452,6 +452,15 @@ class NamedInventedModule(InventedModule):
     """
 
 
+class InventedHolder(InventedModule):
+    """The placeholder for settings of which the program calls parts, as if they were a module: ``self.cfg.act(x)``.
+
+    The program traces with them only if the real parts are registered, or if they are functions.
+    """
+
+    path = ""
+
+
 _ACTIVATIONS = (torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.GELU, torch.nn.ELU, torch.nn.Softmax)
 
 _BY_NAME: tuple[tuple[str, tuple[type[torch.nn.Module], ...]], ...] = (
@@ -506,10 +515,28 @@ def invented_function(name: str, path: str, make: Make) -> Callable[..., Any]:
 def invented_module(name: str, path: str, make: Make) -> torch.nn.Module:
     """A module that a parameter of this name is likely to take. ``make`` makes the attributes that it has not got."""
     if likely_module_class(name) is torch.nn.ReLU:
-        return torch.nn.ReLU()
+        activation = torch.nn.ReLU()
+        activation.__dict__[_MARK] = True
+        return activation
     module = InventedModule()
     module.__dict__["_make"] = _Attributes(path, make)
     return module
+
+
+def invented_holder(path: str, make: Make) -> InventedHolder:
+    """An `InventedHolder` for the settings at ``path``; ``make`` is as for `invented_module`."""
+    holder = InventedHolder()
+    holder.__dict__.update(path=path, _make=_Attributes(path, make))
+    return holder
+
+
+_MARK = "_fx_lsp_invented"
+"""The attribute that tells an invented activation from those of the program."""
+
+
+def is_invented(module: object) -> bool:
+    """Whether a module was made by `invented_module`, not by the program."""
+    return isinstance(module, InventedModule) or (isinstance(module, torch.nn.ReLU) and _MARK in vars(module))
 
 
 class _Attributes:

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+import fxcore
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.importing.stand_ins import (
     StandIn,
@@ -27,7 +28,13 @@ from fx_lsp.agent.importing.stand_ins import (
 from fx_lsp.agent.importing.tried_imports import tried_import
 from fx_lsp.agent.inventing.error_words import in_plain_words
 from fx_lsp.agent.inventing.frame_code import conjuncts, is_at, names_in, tree_of, value_of
-from fx_lsp.agent.inventing.invented_values import InventedModule, NamedInventedModule, may_be_no_tensor
+from fx_lsp.agent.inventing.invented_values import (
+    InventedHolder,
+    InventedModule,
+    NamedInventedModule,
+    is_invented,
+    may_be_no_tensor,
+)
 from fx_lsp.agent.messages import Failure, Intent
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule, RefusingFunction
 from fx_lsp.agent.missing.missing_uses import (
@@ -119,13 +126,15 @@ def condition_of(root: object) -> str:
         ", ".join(f"`{name}`" for name in names) for names in (dict.fromkeys([*missing, *objects]), above)
     )
     looked = f"up to {modules} (missing, so not looked into)" if modules else ""
-    parts = root.modules() if isinstance(root, torch.nn.Module) else ()
+    parts = list(root.modules()) if isinstance(root, torch.nn.Module) else []
     is_configured = any(isinstance(part, NamedInventedModule) for part in parts)
     named = "up to modules that its configuration names, which fx-lsp does not know" if is_configured else ""
+    holders = ", ".join(f"`{part.path}`" for part in parts if isinstance(part, InventedHolder))
+    held = f"if what it calls of {holders} is a function or a registered module" if holders else ""
     based = f"if {bases} (missing) does no more than nn.Module" if bases else ""
     names = ", ".join(f"`{name}`" for name in context_managers())
     wrapped = f"if {names} (missing) does not change what the code that it wraps does" if names else ""
-    return " and ".join(filter(None, (looked, named, based, wrapped)))
+    return " and ".join(filter(None, (looked, named, held, based, wrapped)))
 
 
 _VALUES: tuple[type, ...] = (StandIn, NoWeights)
@@ -198,8 +207,7 @@ def _doubt_about_modules(error: BaseException, refused: Proxy | None, root: Any)
     ``refused`` is the traced value that an ``assert`` refuses, if any.
     """
     failure = error if isinstance(error, TraceFailure) else None
-    is_not_registered = failure is not None and failure.kind is FailureKind.NOT_A_SUBMODULE
-    if is_not_registered and InventedModule.__name__ in str(error):
+    if failure is not None and is_invented(_unregistered(failure)):
         return "it calls a module that fx-lsp invented; if the real module is registered, that call would be traced"
     node = refused.node if refused is not None else failure.node if failure is not None else None
     sources = _sources(node, root)
@@ -208,6 +216,13 @@ def _doubt_about_modules(error: BaseException, refused: Proxy | None, root: Any)
     if any(isinstance(source, InventedModule) for source in sources):
         return "it depends on the output of a module that fx-lsp invented"
     return None
+
+
+def _unregistered(failure: TraceFailure) -> object:
+    """The module that was called although it is no submodule of the traced one; None for any other failure."""
+    search = fxcore.Tracer.path_of_module.__code__
+    frames = (frame for frame, _ in traceback.walk_tb(failure.__traceback__) if frame.f_code is search)
+    return next((frame.f_locals["mod"] for frame in frames), None)
 
 
 def _told(error: BaseException, belongs: Belongs) -> str:

@@ -15,6 +15,7 @@ from fx_lsp.agent.building.build import own_error
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent, InventedRoot, invent_arguments
 from fx_lsp.agent.inventing.invented_values import LARGE, InventedModule
+from fx_lsp.agent.tracing.doubtful_failures import condition_of
 
 
 def invented(cls: type) -> InventedRoot:
@@ -531,6 +532,24 @@ class Wrapping(nn.Module):
 def test_an_object_whose_parts_are_called_is_a_module() -> None:
     root = invented(Wrapping).root
     assert [name for name, _ in root.named_modules()] == ["", "model", "model.encoder", "model.stem", "head"]
+    assert condition_of(root) == ""
+
+
+class Activated(nn.Module):
+    """Calls a part of its settings."""
+
+    def __init__(self, cfg: Any) -> None:
+        super().__init__()
+        self.cfg = cfg
+        self.head = nn.Linear(cfg.width, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.cfg.act(self.head(x))
+
+
+def test_settings_whose_parts_are_called_are_a_module_on_a_condition() -> None:
+    condition = "if what it calls of `cfg` is a function or a registered module"
+    assert condition_of(invented(Activated).root) == condition
 
 
 class Choosing(nn.Module):
