@@ -124,11 +124,15 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
     for passing in passing_values(frame, line, made_at):
         kind = plan.kinds.get(passing.path)
         if kind is not None:
-            change = Change(passing.path, _kind_passing(passing, kind))
-            yield change
-            if passing.path.endswith("]"):  # a loop gets no further before all items pass
-                yield dataclasses.replace(change, is_of_all=True)
+            yield from _of_one_and_all(Change(passing.path, _kind_passing(passing, kind)))
     yield from _other_options(frame, line, plan)
+
+
+def _of_one_and_all(change: Change) -> Iterator[Change]:
+    """A change of an item of a list, and of all items: a loop over them may get no further before all are changed."""
+    yield change
+    if change.path.endswith("]"):
+        yield dataclasses.replace(change, is_of_all=True)
 
 
 def _kind_passing(passing: Passing, kind: ArgumentKind) -> ArgumentKind:
@@ -264,7 +268,8 @@ def _with_key(found: Lookup, more: dict[str, Any] | None, plan: ArgumentPlan, *,
     path = path_of(key, plan.made)
     is_table = isinstance(table, Mapping) or found.is_test
     if path in plan.kinds and is_table and not isinstance(table, str) and (key in table) == is_found:
-        yield from (Change(path, ArgumentKind("value", option)) for option in found.options()[:MOST_OPTIONS])
+        for option in found.options()[:MOST_OPTIONS]:
+            yield from _of_one_and_all(Change(path, ArgumentKind("value", option)))
 
 
 def _more_keywords(frame: FrameType) -> dict[str, Any] | None:

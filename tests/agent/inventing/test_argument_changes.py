@@ -120,6 +120,20 @@ class TestLists:
 
         assert all(norm.num_channels % 7 == 0 for norm in invented(Net).root.norms)
 
+    def test_all_items_are_keys_of_the_same_table(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, losses: Any) -> None:
+                super().__init__()
+                self.losses = losses
+
+            def forward(self, x: Any) -> Any:
+                known = {"l1": x.abs, "squared": x.square}
+                for loss in self.losses:
+                    assert loss in known, f"there is no loss {loss}"
+                return [known[loss]() for loss in self.losses]
+
+        assert set(invented(Net).root.losses) == {"l1"}
+
 
 class TestObjects:
     def test_settings_that_are_changed_before_they_are_read(self) -> None:
