@@ -6,8 +6,10 @@ methods use. What can change in a value is compared at any depth.
 
 from __future__ import annotations
 
-import inspect
+import functools
 import logging
+import sys
+import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -23,6 +25,9 @@ CODE = (type, FunctionType, ModuleType, torch.nn.Module, logging.Logger)
 _ATOMS = (int, float, str, bytes, type(None))
 """The types of values that are compared by what they are, not by which object they are."""
 
+_INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
+"""The folders of Python's own modules and of packages."""
+
 _OF_TORCH = frozenset(vars(torch.nn.Module())) - {"training"}
 """The attributes of every module, which hold its parts, weights and hooks."""
 
@@ -33,7 +38,7 @@ class KeptState:
     def __init__(self, root: torch.nn.Module, program: Callable[..., Any]) -> None:
         """``root`` holds the program's state."""
         self._root, self._program = root, program
-        self._before = {name: everything_in([value]) for name, value in _kept(root, program)}
+        self._before = {name: _within(value) for name, value in _kept(root, program)}
 
     def changes(self) -> Mapping[str, Any]:
         """The values of what has changed since then, by name, as plain ones; if one can't be read, its type."""
@@ -41,9 +46,13 @@ class KeptState:
         changed = {
             name: value
             for name, value in now.items()
-            if name not in self._before or not are_same(self._before[name], everything_in([value]))
+            if name not in self._before or not are_same(self._before[name], _within(value))
         }
         return {name: _plain(value) for name, value in changed.items()}
+
+
+def _within(value: Any) -> list[Any]:
+    return [value] if type(value) in _ATOMS or type(value) is bool else everything_in([value])
 
 
 def everything_in(values: Iterable[Any]) -> list[Any]:
@@ -82,26 +91,40 @@ def _kept(root: torch.nn.Module, program: Callable[..., Any]) -> Iterator[tuple[
         for attribute, value in vars(module).items():
             if attribute not in _OF_TORCH:
                 yield f"{name}.{attribute}".removeprefix("."), value
-    functions = [program] if isinstance(program, FunctionType) else []
-    for cls in dict.fromkeys(cls for module in root.modules() for cls in type(module).__mro__):
-        if cls.__module__.partition(".")[0] not in ("torch", "builtins"):
-            yield from ((f"{cls.__name__}.{name}", value) for name, value in vars(cls).items() if _may_change(value))
-            functions += [one for one in vars(cls).values() if inspect.isfunction(one)]
-    for function in functions:
-        for name in dict.fromkeys(_names_of(function.__code__)):
-            if name in function.__globals__ and _may_change(value := function.__globals__[name]):
-                yield name, value
+    for cls in dict.fromkeys(cls for module in root.modules() for cls in type(module).__mro__ if _is_own(cls)):
+        yield from ((f"{cls.__name__}.{name}", value) for name, value in vars(cls).items() if _may_change(value))
+        yield from _globals_used(cls)
+    if isinstance(program, FunctionType):
+        yield from ((name, program.__globals__[name]) for name in _names_used(program))
+
+
+@functools.cache
+def _is_own(cls: type) -> bool:
+    """Whether a class is the program's own, rather than one of Python or of an installed package."""
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
+    return cls.__module__ != "builtins" and not file.startswith(_INSTALLED)
+
+
+def _globals_used(cls: type) -> Iterator[tuple[str, Any]]:
+    """The globals that the methods of a class use, and their values."""
+    for function in vars(cls).values():
+        if isinstance(function, FunctionType):
+            yield from ((name, function.__globals__[name]) for name in _names_used(function))
+
+
+def _names_used(function: FunctionType) -> list[str]:
+    names = _names_of(function.__code__)
+    return [name for name in names if name in function.__globals__ and _may_change(function.__globals__[name])]
 
 
 def _may_change(value: Any) -> bool:
     return not isinstance(value, (*CODE, property, staticmethod, classmethod))
 
 
-def _names_of(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _names_of(inner)
+@functools.cache
+def _names_of(code: CodeType) -> tuple[str, ...]:
+    inner = (name for one in code.co_consts if isinstance(one, CodeType) for name in _names_of(one))
+    return tuple(dict.fromkeys((*code.co_names, *inner)))
 
 
 def _plain(value: Any) -> Any:
