@@ -29,7 +29,7 @@ def with_other_kinds(program: Program, runs: ProgramRuns) -> ProgramRuns:
     inputs: list[Input] = [*runs.inputs]
     observations: list[Observation] = [*runs.observations]
     gradients = runs.observations[0].gradients is not None
-    for given in runs.inputs:
+    for given in (given for given in runs.inputs if not given.other_mode):
         for other in _of_other_kinds(program, given):
             ChildRunner.go_on()
             try:
