@@ -210,8 +210,7 @@ def _trace_parts(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emi
             if report is not None:
                 emit(report)
     if attempt.target.key not in {target.key for target in request.targets}:  # it was not built before
-        with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
-            emit(HasParts((), host.inherited(request.targets)))
+        emit(HasParts((), host.inherited(request.targets)))
     if file.workspace.dependencies != known:
         emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
     for run in host.traced:

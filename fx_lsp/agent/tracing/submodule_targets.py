@@ -43,19 +43,27 @@ def held_classes(
 
     In the second group are those whose ``forward`` is inherited by ``root`` or by such a module.
     """
-    if not isinstance(root, torch.nn.Module):
-        return (), ()
-    try:
-        held = {type(part) for path, part in root.named_modules() if path}
-    except TypeError:  # a module that is a dataclass has no hash
-        return (), ()
+    held = _classes_below(root)
     classes = {target.key: file.namespace.get(target.symbol or "") for target in targets}
-    keys = tuple(key for key, cls in classes.items() if cls in held)
-    of_all = {*held, type(root)}
-    inherited = (
-        key for key, cls in classes.items() if cls not in of_all and any(inherits_forward(one, cls) for one in of_all)
+    return tuple(key for key, cls in classes.items() if cls in held), _inherited({*held, type(root)}, targets, file)
+
+
+def _classes_below(root: object) -> set[type]:
+    """The classes of the modules below ``root``."""
+    if not isinstance(root, torch.nn.Module):
+        return set()
+    try:
+        return {type(part) for path, part in root.named_modules() if path}
+    except TypeError:  # a module that is a dataclass has no hash
+        return set()
+
+
+def _inherited(built: set[type], targets: tuple[Target, ...], file: ImportedFile) -> tuple[str, ...]:
+    """The keys of ``targets`` from whose classes one of those that were ``built`` inherits its ``forward``."""
+    classes = {target.key: file.namespace.get(target.symbol or "") for target in targets}
+    return tuple(
+        key for key, cls in classes.items() if cls not in built and any(inherits_forward(one, cls) for one in built)
     )
-    return keys, tuple(inherited)
 
 
 class Host:
@@ -69,6 +77,8 @@ class Host:
         self._make = make
         self._shared = SharedBuild(lambda on_meta: self._made())
         self._built: Built | None = None
+        self._classes = set[type]()
+        """Those of the host and of its parts."""
         self._used: str | None = None
         """The first stand-in that building the host used."""
         self.traced: list[TargetRun] = []
@@ -76,7 +86,7 @@ class Host:
 
     def inherited(self, targets: tuple[Target, ...]) -> tuple[str, ...]:
         """The keys of ``targets`` from whose classes the host or a part inherits ``forward``."""
-        return held_classes(self._shared.get(on_meta=True).root, targets, self._file)[1]
+        return _inherited(self._classes, targets, self._file)
 
     def report(self, target: Target) -> Report | None:
         """The report on the class of ``target``, from its first instance in the host; None if nothing is known."""
@@ -152,6 +162,7 @@ class Host:
         forget_uses()
         built = self._make()
         self._used = used_stand_in()
+        self._classes = {*_classes_below(built.root), type(built.root)}
         return built
 
     @staticmethod
