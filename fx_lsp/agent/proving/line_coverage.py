@@ -190,19 +190,23 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
 
     Only the head of a compound statement counts, since the statements in it count separately. Both sides of a
     conditional expression that is not in ``new`` count, and that an ``if`` without an ``else`` is skipped, unless the
-    edit has the program check something instead. Statements in an ``if`` that is in ``new`` are moved.
+    edit only removes it, or has the program check something instead. Statements in an ``if`` that is in ``new`` are
+    moved.
     """
     matcher = difflib.SequenceMatcher(None, lines_of(old), lines_of(new), autojunk=False)
-    opcodes = [(start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
-    gone = {line + 1 for start, end in opcodes for line in range(start, end)}
+    opcodes = [(kind, start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
+    gone = {line + 1 for _, start, end in opcodes for line in range(start, end)}
+    removed = {line + 1 for kind, start, end in opcodes if kind == "delete" for line in range(start, end)}
     functions = [node for node in ast.walk(ast.parse(old)) if isinstance(node, ast.FunctionDef)]
-    inner = {node for function in functions for node in _run_through(function.body)}
+    inner = dict.fromkeys(node for function in functions for node in _run_through(function.body))
     kept = {ast.dump(node) for node in ast.walk(_parsed(new)) if isinstance(node, ast.If)}
-    branches = [node for node in inner if isinstance(node, ast.If) and ast.dump(node) in kept]
-    moved = {inside for branch in branches for inside in ast.walk(branch) if inside is not branch}
+    moved_branches = [node for node in inner if isinstance(node, ast.If) and ast.dump(node) in kept]
+    moved = {inside for branch in moved_branches for inside in ast.walk(branch) if inside is not branch}
     statements = [node for node in inner if isinstance(node, ast.stmt) and _is_run(node)]
     heads = [Part(file, _head(node), is_moved=node in moved) for node in statements]
-    skips = [] if _checks(new) > _checks(old) else _skips(file, [node for node in inner if node not in moved], new)
+    branches = [node for node in inner if isinstance(node, ast.If) and node not in moved]
+    replaced = [node for node in branches if not removed.issuperset(_lines_of([node]))]
+    skips = [] if _checks(new) > _checks(old) else _skips(file, replaced, new)
     return [part for part in (*heads, *_sides(file, inner, new), *skips) if not gone.isdisjoint(part.lines)]
 
 
@@ -212,7 +216,7 @@ def _checks(text: str) -> int:
     return sum(isinstance(function, ast.Attribute) and function.attr == "_assert" for function in calls)
 
 
-def _skips(file: str, nodes: Iterable[ast.AST], new: str) -> Iterator[Part]:
+def _skips(file: str, nodes: Iterable[ast.If], new: str) -> Iterator[Part]:
     """That each ``if`` without an ``else`` among ``nodes`` is skipped because of what ``new`` does not ask before it.
 
     One that raises an error need not be skipped: all inputs that the program accepts skip it.
@@ -220,7 +224,7 @@ def _skips(file: str, nodes: Iterable[ast.AST], new: str) -> Iterator[Part]:
     branches = [node for node in ast.walk(_parsed(new)) if isinstance(node, ast.If) and not node.orelse]
     asked = {(_text(*node.body), _text(value)) for node in branches for value in _conjuncts(node.test)}
     for node in nodes:
-        if not isinstance(node, ast.If) or node.orelse or not any(_run_through(node.body)):
+        if node.orelse or not any(_run_through(node.body)):
             continue
         gone = [value for value in _conjuncts(node.test) if (_text(*node.body), _text(value)) not in asked]
         if gone and node.body[0].lineno > node.lineno:
