@@ -150,7 +150,7 @@ def not_finite(first: Input) -> Iterator[Input]:
 
 
 def unusual(first: Input) -> Iterator[Input]:
-    """``first`` with the channels last in memory, and with other dtypes: some programs ask for these."""
+    """``first`` with equal sizes, the channels last in memory, and other dtypes: some programs ask for these."""
 
     def channels_last(tensor: torch.Tensor) -> torch.Tensor:
         return tensor.movedim(1, -1).contiguous().movedim(-1, 1) if tensor.dim() > 2 else tensor
@@ -158,10 +158,22 @@ def unusual(first: Input) -> Iterator[Input]:
     def converted(dtype: torch.dtype, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
+    yield from _with_equal_sizes(first)
     changes: list[Callable[[torch.Tensor], torch.Tensor]] = [channels_last]
     changes += [partial(converted, dtype) for dtype in UNUSUAL]
     for change in changes:
         yield Input(map_tensors(change, first.args), map_tensors(change, dict(first.kwargs)))
+
+
+def _with_equal_sizes(first: Input) -> Iterator[Input]:
+    """``first`` with the last two sizes of its first tensor, and of its last one, in all of its tensors."""
+    generator, tensors = torch.Generator().manual_seed(4), tensors_in(first)
+    for model in (tensors[0], tensors[-1]) if len(tensors) > 1 else ():
+
+        def changed(tensor: torch.Tensor, sizes: torch.Size = model.shape[-2:]) -> torch.Tensor:
+            return like(tensor, (*tensor.shape[:-2], *sizes), generator) if tensor.dim() > 1 else tensor
+
+        yield replace(first, args=map_tensors(changed, first.args), kwargs=map_tensors(changed, dict(first.kwargs)))
 
 
 def _magnitude(tensor: torch.Tensor) -> torch.Tensor:
