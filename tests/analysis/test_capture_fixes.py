@@ -257,7 +257,7 @@ async def test_all_fixes_of_a_file_include_one_of_several_edits(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("turn", "reason"), [("step", "what the call leaves in `count` differs"), ("drop", "random numbers are drawn")]
+    ("turn", "reason"), [("step", "whether the call changes `count` differs"), ("drop", "random numbers are drawn")]
 )
 async def test_a_turn_that_later_calls_would_notice_is_not_made(engine: Engine, turn: str, reason: str) -> None:
     body = f"for _ in range(4):\n    if x.sum() > 10:\n        break\n    x = self.{turn}(x)\nreturn x"
