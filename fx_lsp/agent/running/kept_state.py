@@ -10,22 +10,29 @@ import functools
 import logging
 import sys
 import sysconfig
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
+from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings
 from fx_lsp.agent.missing.missing_modules import MissingCall
 from fx_lsp.agent.running.plain_values import NotComparable, to_plain
 
-CODE = (type, FunctionType, ModuleType, torch.nn.Module, logging.Logger)
-"""The types of what a program consists of. A logger only remembers which levels are enabled."""
+CODE = (type, FunctionType, ModuleType, torch.nn.Module, logging.Logger, InventedSettings)
+"""The types of what a program consists of. A logger only remembers which levels are enabled, and settings that fx-lsp
+invents get their attributes when these are first read."""
 
 _ATOMS = (int, float, str, bytes, type(None))
 """The types of values that are compared by what they are, not by which object they are."""
 
-_INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
+_INSTALLED = (
+    *(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")),
+    str(Path(torch.__file__).parent.parent),  # the user's own folder of packages, for example
+)
 """The folders of Python's own modules and of packages."""
 
 _OF_TORCH = frozenset(vars(torch.nn.Module())) - {"training"}
@@ -38,17 +45,17 @@ class KeptState:
     def __init__(self, root: torch.nn.Module, program: Callable[..., Any]) -> None:
         """``root`` holds the program's state."""
         self._root, self._program = root, program
-        self._before = {name: _within(value) for name, value in _kept(root, program)}
+        self._before = {place: _within(value) for place, value in _kept(root, program)}
 
     def changes(self) -> Mapping[str, Any]:
         """The values of what has changed since then, by name, as plain ones; if one can't be read, its type."""
         now = dict(_kept(self._root, self._program))
         changed = {
-            name: value
-            for name, value in now.items()
-            if name not in self._before or not are_same(self._before[name], _within(value))
+            place: value
+            for place, value in now.items()
+            if place not in self._before or not are_same(self._before[place], _within(value))
         }
-        return {name: _plain(value) for name, value in changed.items()}
+        return {place.shown: _plain(value) for place, value in changed.items()}
 
 
 def _within(value: Any) -> list[Any]:
@@ -76,26 +83,41 @@ def are_same(values: list[Any], others: list[Any]) -> bool:
 
 def _items(value: Any) -> tuple[Any, ...]:
     """What can change in a value: a container's items, an object's attributes, or how often a tensor was changed."""
+    if isinstance(value, CODE):
+        return ()
     if isinstance(value, torch.Tensor):
         return () if value.is_inference() else (value._version,)
     if isinstance(value, dict):
         return (*value.keys(), *value.values())
-    if isinstance(value, list | tuple | set):
+    if isinstance(value, list | tuple | set | deque):
         return (*value,)
-    return () if isinstance(value, CODE) else tuple(getattr(value, "__dict__", {}).values())
+    return tuple(getattr(value, "__dict__", {}).values())
 
 
-def _kept(root: torch.nn.Module, program: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """What may change, by name."""
+class _Place(NamedTuple):
+    """Where a value is kept. Two places may be shown alike: an attribute of the root, and a global of that name."""
+
+    holder: str
+    """The path of a module, the name of a class, or the file of a global."""
+    shown: str
+
+
+def _kept(root: torch.nn.Module, program: Callable[..., Any]) -> Iterator[tuple[_Place, Any]]:
+    """What may change."""
     for name, module in root.named_modules():
-        for attribute, value in vars(module).items():
+        for attribute, value in vars(module).items() if not isinstance(module, InventedModule) else ():
             if attribute not in _OF_TORCH:
-                yield f"{name}.{attribute}".removeprefix("."), value
+                yield _Place(f"self.{name}", f"{name}.{attribute}".removeprefix(".")), value
     for cls in dict.fromkeys(cls for module in root.modules() for cls in type(module).__mro__ if _is_own(cls)):
-        yield from ((f"{cls.__name__}.{name}", value) for name, value in vars(cls).items() if _may_change(value))
-        yield from _globals_used(cls)
+        holder = f"{cls.__module__}.{cls.__qualname__}"
+        for name, value in vars(cls).items():
+            if _may_change(value):
+                yield _Place(holder, f"{cls.__name__}.{name}"), value
+        for function in vars(cls).values():
+            if isinstance(function, FunctionType):
+                yield from _globals_used(function)
     if isinstance(program, FunctionType):
-        yield from ((name, program.__globals__[name]) for name in _names_used(program))
+        yield from _globals_used(program)
 
 
 @functools.cache
@@ -105,16 +127,12 @@ def _is_own(cls: type) -> bool:
     return cls.__module__ != "builtins" and not file.startswith(_INSTALLED)
 
 
-def _globals_used(cls: type) -> Iterator[tuple[str, Any]]:
-    """The globals that the methods of a class use, and their values."""
-    for function in vars(cls).values():
-        if isinstance(function, FunctionType):
-            yield from ((name, function.__globals__[name]) for name in _names_used(function))
-
-
-def _names_used(function: FunctionType) -> list[str]:
-    names = _names_of(function.__code__)
-    return [name for name in names if name in function.__globals__ and _may_change(function.__globals__[name])]
+def _globals_used(function: FunctionType) -> Iterator[tuple[_Place, Any]]:
+    """The globals that a function uses, and their values."""
+    file = function.__code__.co_filename
+    for name in _names_of(function.__code__):
+        if name in function.__globals__ and _may_change(value := function.__globals__[name]):
+            yield _Place(file, name), value
 
 
 def _may_change(value: Any) -> bool:
