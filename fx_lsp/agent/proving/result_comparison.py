@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -24,6 +24,19 @@ LARGEST_ROUNDING = 1e-4
 
 Compare = Callable[[Observation, Observation], "str | None"]
 """Says what differs between two calls, if anything does."""
+
+
+@dataclass(frozen=True)
+class Varying:
+    """Stands for what a call leaves that differs from run to run, such as a time."""
+
+
+def without_varying(seen: Observation, again: Observation) -> Observation:
+    """``seen`` with `Varying` for what ``again``, another run of the same program, leaves otherwise."""
+    left = {
+        name: Varying() if _difference("", value, again.left.get(name)) else value for name, value in seen.left.items()
+    }
+    return replace(seen, left=left)
 
 
 def difference(old: Observation, new: Observation) -> str | None:
@@ -42,7 +55,8 @@ def _left_behind(old: Observation, new: Observation) -> str | None:
         return "how many random numbers are drawn"
     if changed := sorted(old.left.keys() ^ new.left.keys()):
         return f"whether the call changes `{changed[0]}`"
-    pairs = ((f"what the call leaves in `{name}`", old.left[name], new.left[name]) for name in sorted(old.left))
+    kept = sorted(name for name, value in old.left.items() if not isinstance(value, Varying))
+    pairs = ((f"what the call leaves in `{name}`", old.left[name], new.left[name]) for name in kept)
     return next((found for pair in pairs if (found := _difference(*pair))), None)
 
 

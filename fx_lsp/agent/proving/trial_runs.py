@@ -23,6 +23,7 @@ from fx_lsp.agent.proving.result_comparison import (
     differs_by_rounding,
     unlike_gradients,
     unlike_views,
+    without_varying,
 )
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.trial_inputs import FoundInputs, InputSearch, for_any_values, optional_inputs, searched_inputs
@@ -81,13 +82,19 @@ def run_on_inputs(
         inputs += apart(partial(optional_inputs, program, search, inputs[0], most_runs))
     if search.any_values:
         inputs = apart(partial(for_any_values, program.built.root, inputs))
+    # A graph is not called in the other mode, and such a call may change buffers, such as those of a batch norm.
+    inputs = tuple(sorted(inputs, key=lambda given: given.other_mode))
     found = FoundInputs(inputs, gradients, missed)
     runs = _runs_on(apart, program, search, found)
     return runs, replace(found, missed=missed.union(runs.missed))
 
 
 def _runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: FoundInputs) -> ProgramRuns:
-    observations, missed = apart(partial(_observed, program, found.inputs, found.gradients, search.watched))
+    observed = partial(_observed, program, found.inputs, found.gradients)
+    observations, missed = apart(partial(observed, search.watched))
+    if any(seen.left for seen in observations):  # such as how long the call took
+        again, _ = apart(partial(observed, ()))
+        observations = tuple(map(without_varying, observations, again))
     return ProgramRuns(found.inputs, program.names, observations, missed)
 
 
@@ -156,8 +163,11 @@ def _observed(
     for given in inputs:
         watched = parts_not_run(watched, run)
         ChildRunner.go_on()
+        is_inference = given.other_mode and program.state.training  # which is often not differentiable
         with recording_lines(watched, run):
-            seen = observe(program.built.root, given, program.state, program.names, gradients=gradients)
+            seen = observe(
+                program.built.root, given, program.state, program.names, gradients=gradients and not is_inference
+            )
         observations.append(seen)
     return tuple(observations), parts_not_run(watched, run)
 

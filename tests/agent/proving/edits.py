@@ -184,6 +184,19 @@ PROVEN = {
         "len(x)",
         "x.size(0)",
     ),
+    "a program for inference whose other mode changes buffers": Edit(
+        program("return self.norm(x) / len(x)", init="self.norm = torch.nn.BatchNorm1d(8)\nself.eval()"),
+        "len(x)",
+        "x.size(0)",
+    ),
+    "a program that can only be differentiated in training": Edit(
+        program("y = (x / len(x)).sigmoid()\nif not self.training:\n    y[..., :1] = y[..., :1] * 2\nreturn y"),
+        "len(x)",
+        "x.size(0)",
+    ),
+    "a time that an attribute keeps": Edit(
+        program("self.seconds = time.perf_counter()\nreturn x / len(x)", before="import time"), "len(x)", "x.size(0)"
+    ),
     "inputs as the file has them": Edit(
         program("return x.reshape(2, 17, 5) / len(x)") + "\ndef main():\n    y = torch.ones(34, 5)\n    Net()(y)\n",
         "len(x)",
