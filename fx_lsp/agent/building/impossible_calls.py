@@ -42,8 +42,8 @@ def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable
 
     That is so if a call does not fit its callee, or if an installed module has no attribute of a name (``np.float``);
     and if this code, like each call that leads to it, is always run, and each call is always made to the same callee: a
-    class or function that the file names, or the base class. A loop over a ``range`` counts as run: no arguments are
-    meant to build a model without layers. ``belongs`` says which files are the program's.
+    class or function that the file names, or the base class. A loop over ``range(depth)`` counts as run: no arguments
+    are meant to build a model without layers. ``belongs`` says which files are the program's.
     """
     is_call = isinstance(error, TypeError) and _REFUSED_CALL.match(str(error)) is not None
     module, name = _missing_attribute(error) if isinstance(error, AttributeError) else (None, None)
@@ -158,7 +158,14 @@ _LEAVES = (ast.Return, ast.Break, ast.Continue)
 
 
 def _is_range(items: ast.expr) -> bool:
-    return isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id == "range"
+    """Whether ``items`` is a ``range`` of a number as it is: ``range(depth - 1)`` and ``range(1, depth)`` may be empty.
+
+    In such a loop a program makes the layers that follow the first.
+    """
+    match items:
+        case ast.Call(func=ast.Name(id="range"), args=[stop]):
+            return not any(isinstance(part, ast.Sub | ast.FloorDiv) for part in ast.walk(stop))
+    return False
 
 
 def _call_made(statement: ast.stmt, step: _Step) -> ast.Call | None:

@@ -7,6 +7,7 @@
 # InBranch: unchecked
 # InLoop: not-built
 # InLoopOverItems: unchecked
+# InLoopOverTheRest: unchecked
 # InLoopAfterBreak: traced
 # InComprehension: not-built
 # InGenerator: not-built
@@ -85,6 +86,13 @@ class InLoopOverItems(Base):
     def __init__(self, width, extra_heads):
         super().__init__(width)
         for _ in extra_heads:
+            self.more = Base(width, heads=4)
+
+
+class InLoopOverTheRest(Base):
+    def __init__(self, width, depth):
+        super().__init__(width)
+        for _ in range(1, depth):
             self.more = Base(width, heads=4)
 
 
