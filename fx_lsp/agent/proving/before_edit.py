@@ -12,7 +12,7 @@ from fx_lsp.agent.proving.edited_function import is_whole
 from fx_lsp.agent.proving.failed_builds import FailedBuilds
 from fx_lsp.agent.proving.failure_matching import FoundFailures, Places, failures_met
 from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
-from fx_lsp.agent.proving.other_kinds import with_other_kinds
+from fx_lsp.agent.proving.other_kinds import inputs_of_other_kinds
 from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.proof_memory import Findings, key_of
 from fx_lsp.agent.proving.run_in_child import ProofEnded
@@ -27,7 +27,7 @@ from fx_lsp.agent.proving.trial_programs import (
     side_effects,
     without_end,
 )
-from fx_lsp.agent.proving.trial_runs import ProgramRuns, run_on_inputs
+from fx_lsp.agent.proving.trial_runs import ProgramRuns, run_on_inputs, runs_on
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.searching.written_lists import written_lists
 from fx_lsp.agent.tracing.trace_target import ImportedFile
@@ -182,8 +182,9 @@ class BeforeEdit:
     def _run_alone(self, function: Program, search: InputSearch) -> tuple[ProgramRuns, tuple[Effects, ...]]:
         """What a function does, and its side effects. Raises `ProofEnded`."""
         apart = self._context.apart()
-        runs, _ = run_on_inputs(apart, self._file, function, search, None)
-        runs = apart(partial(with_other_kinds, function, runs))
+        runs, found = run_on_inputs(apart, self._file, function, search, None)
+        if others := apart(partial(inputs_of_other_kinds, function, found)):
+            runs = runs_on(apart, function, search, replace(found, inputs=found.inputs + others))
         return runs, apart(partial(side_effects, function, runs.inputs))
 
     def _built_with(self, sizes: Sizes) -> ProgramBefore:

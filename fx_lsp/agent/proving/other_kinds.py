@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import torch
 
 from fx_lsp.agent.proving.run_in_child import ChildRunner
+from fx_lsp.agent.proving.trial_inputs import FoundInputs
 from fx_lsp.agent.proving.trial_programs import Program
-from fx_lsp.agent.proving.trial_runs import ProgramRuns
-from fx_lsp.agent.running.observation import Input, Observation, forward_of, observe
+from fx_lsp.agent.running.observation import Input, forward_of, observe
 
 MOST_ITEMS = 8
 """How many items a tensor may have that becomes a list of them."""
@@ -24,20 +25,16 @@ _TENSOR = (torch.Tensor, "torch.Tensor", "Tensor")
 """The annotation of a tensor, which is text if the file imports ``annotations`` from ``__future__``."""
 
 
-def with_other_kinds(program: Program, runs: ProgramRuns) -> ProgramRuns:
-    """``runs``, and those of ``program`` on like inputs of other kinds, as far as it accepts them."""
-    inputs: list[Input] = [*runs.inputs]
-    observations: list[Observation] = [*runs.observations]
-    gradients = runs.observations[0].gradients is not None
-    for given in (given for given in runs.inputs if not given.other_mode):
+def inputs_of_other_kinds(program: Program, found: FoundInputs) -> tuple[Input, ...]:
+    """Inputs like those that were ``found``, but of other kinds, as far as ``program`` accepts them."""
+    accepted = []
+    for given in (given for given in found.inputs if not given.other_mode):
         for other in _of_other_kinds(program, given):
             ChildRunner.go_on()
-            try:
-                observations.append(observe(program.built.root, other, program.state, runs.names, gradients=gradients))
-            except Exception:
-                continue
-            inputs.append(other)
-    return ProgramRuns(tuple(inputs), runs.names, tuple(observations), runs.missed)
+            with suppress(Exception):
+                observe(program.built.root, other, program.state, program.names, gradients=found.gradients)
+                accepted.append(other)
+    return tuple(accepted)
 
 
 def _of_other_kinds(program: Program, given: Input) -> Iterator[Input]:

@@ -73,7 +73,7 @@ def run_on_inputs(
     if known is not None:
         missed = known.missed
         with suppress(ProofEnded):
-            runs = _runs_on(apart, program, search, known)
+            runs = runs_on(apart, program, search, known)
             if missed.issuperset(runs.missed):
                 return runs, known
     inputs, gradients, reach_all = apart(partial(searched_inputs, file, program, search))
@@ -82,20 +82,23 @@ def run_on_inputs(
         inputs += apart(partial(optional_inputs, program, search, inputs[0], most_runs))
     if search.any_values:
         inputs = apart(partial(for_any_values, program.built.root, inputs))
-    # A graph is not called in the other mode, and such a call may change buffers, such as those of a batch norm.
-    inputs = tuple(sorted(inputs, key=lambda given: given.other_mode))
     found = FoundInputs(inputs, gradients, missed)
-    runs = _runs_on(apart, program, search, found)
+    runs = runs_on(apart, program, search, found)
     return runs, replace(found, missed=missed.union(runs.missed))
 
 
-def _runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: FoundInputs) -> ProgramRuns:
-    observed = partial(_observed, program, found.inputs, found.gradients)
+def runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: FoundInputs) -> ProgramRuns:
+    """Observe what the program does on all inputs, one after another. Raises `ProofEnded` if it raises an error.
+
+    Calls in the other mode come last: no graph is called so, and they may change buffers, as those of a batch norm.
+    """
+    inputs = tuple(sorted(found.inputs, key=lambda given: given.other_mode))
+    observed = partial(_observed, program, inputs, found.gradients)
     observations, missed = apart(partial(observed, search.watched))
     if any(seen.left for seen in observations):  # such as how long the call took
         again, _ = apart(partial(observed, ()))
         observations = tuple(map(without_varying, observations, again))
-    return ProgramRuns(found.inputs, program.names, observations, missed)
+    return ProgramRuns(inputs, program.names, observations, missed)
 
 
 def check_program(program: Program, runs: ProgramRuns) -> list[str]:

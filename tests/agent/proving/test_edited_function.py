@@ -88,6 +88,24 @@ async def test_a_function_is_tried_alone(client: Client, old: str, new: str, ver
     assert (proof.verdict, reason in proof.reason) == (verdict, True), proof.reason
 
 
+NORMED = NET.replace("self.half(x) +", "self.normed(x, x) + self.half(x) +").replace(
+    "        self.seen = []\n",
+    """\
+        self.norm = nn.BatchNorm1d(8)
+        self.seen = []
+
+    def normed(self, x: torch.Tensor, bias):
+        return self.norm(x) / len(x) + (bias is None)
+""",
+)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_function_that_changes_buffers_is_tried_with_all_inputs_in_one_order(client: Client) -> None:
+    proof = await tried(client, "self.norm(x) / len(x)", "self.norm(x) / x.size(0)", NORMED)
+    assert proof.verdict == "proven", proof.reason
+
+
 WITHOUT_END = """\
 import torch
 from torch import nn
