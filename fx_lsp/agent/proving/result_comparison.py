@@ -34,7 +34,8 @@ class Varying:
 def without_varying(seen: Observation, again: Observation) -> Observation:
     """``seen`` with `Varying` for what ``again``, another run of the same program, leaves otherwise."""
     left = {
-        name: Varying() if _difference("", value, again.left.get(name)) else value for name, value in seen.left.items()
+        name: value if _difference(name, value, again.left.get(name)) is None else Varying()
+        for name, value in seen.left.items()
     }
     return replace(seen, left=left)
 
