@@ -20,7 +20,7 @@ import torch
 
 from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings
 from fx_lsp.agent.missing.missing_modules import MissingCall
-from fx_lsp.agent.running.plain_values import NotComparable, to_plain
+from fx_lsp.agent.running.plain_values import NotComparable, tensors_of, to_plain
 
 CODE = (type, FunctionType, ModuleType, torch.nn.Module, logging.Logger, InventedSettings)
 """The types of what a program consists of. A logger only remembers which levels are enabled, and settings that fx-lsp
@@ -45,17 +45,29 @@ class KeptState:
     def __init__(self, root: torch.nn.Module, program: Callable[..., Any]) -> None:
         """``root`` holds the program's state."""
         self._root, self._program = root, program
-        self._before = {place: _within(value) for place, value in _kept(root, program)}
+        self._before = _contents(_kept(root, program))
 
     def changes(self) -> Mapping[str, Any]:
         """The values of what has changed since then, by name, as plain ones; if one can't be read, its type."""
         now = dict(_kept(self._root, self._program))
+        contents = _contents(now.items())
         changed = {
             place: value
             for place, value in now.items()
-            if place not in self._before or not are_same(self._before[place], _within(value))
+            if place not in self._before or not are_same(self._before[place], contents[place])
         }
         return {place.shown: _plain(value) for place, value in changed.items()}
+
+
+def _contents(kept: Iterable[tuple[_Place, Any]]) -> dict[_Place, list[Any]]:
+    """What is in the value at each place. One value may be at many, as settings are that all layers have."""
+    known: dict[int, list[Any]] = {}
+    contents = {}
+    for place, value in kept:
+        if id(value) not in known:
+            known[id(value)] = _within(value)
+        contents[place] = known[id(value)]
+    return contents
 
 
 def _within(value: Any) -> list[Any]:
@@ -147,6 +159,8 @@ def _names_of(code: CodeType) -> tuple[str, ...]:
 
 def _plain(value: Any) -> Any:
     try:
-        return to_plain(value)
-    except (NotComparable, MissingCall):
+        plain = to_plain(value)
+    except (NotComparable, MissingCall, RuntimeError):  # torch does not count the bytes of some sparse tensors
         return type(value).__name__
+    is_dense = all(tensor.layout is torch.strided for tensor in tensors_of([plain]))
+    return plain if is_dense else type(value).__name__

@@ -48,6 +48,14 @@ def test_a_queue_changes_with_its_items() -> None:
     assert left_by(Net(), None) == {"recent": "deque"}
 
 
+def test_a_sparse_tensor_is_compared_by_its_type() -> None:
+    net = Net()
+    for layout in (torch.sparse_coo, torch.sparse_csr):
+        kept = KeptState(net, net)
+        net.config = torch.eye(2).to_sparse(layout=layout)
+        assert kept.changes() == {"config": "Tensor"}
+
+
 def test_a_call_that_first_reads_an_invented_setting_leaves_nothing() -> None:
     for kind in (InventedSettings, InventedDictionary):
         config = kind("config", lambda path, name: 2, [])
