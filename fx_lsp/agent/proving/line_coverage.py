@@ -190,13 +190,15 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
 
     Only the head of a compound statement counts, since the statements in it count separately. Both sides of a
     conditional expression that is not in ``new`` count, and that an ``if`` without an ``else`` is skipped, unless the
-    edit only removes it, or has the program check something instead. Statements in an ``if`` that is in ``new`` are
-    moved.
+    edit removes it and adds nothing, or has the program check something instead. Statements in an ``if`` that is in
+    ``new`` are moved.
     """
-    matcher = difflib.SequenceMatcher(None, lines_of(old), lines_of(new), autojunk=False)
-    opcodes = [(kind, start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
-    gone = {line + 1 for _, start, end in opcodes for line in range(start, end)}
-    removed = {line + 1 for kind, start, end in opcodes if kind == "delete" for line in range(start, end)}
+    lines = lines_of(new)
+    matcher = difflib.SequenceMatcher(None, lines_of(old), lines, autojunk=False)
+    opcodes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
+    gone = {line + 1 for _, start, end, _, _ in opcodes for line in range(start, end)}
+    added = [line for _, _, _, start, end in opcodes for line in lines[start:end]]
+    only_removes = all(map(_does_nothing, added))  # otherwise, what is added may do what the body did
     functions = [node for node in ast.walk(ast.parse(old)) if isinstance(node, ast.FunctionDef)]
     inner = dict.fromkeys(node for function in functions for node in _run_through(function.body))
     kept = {ast.dump(node) for node in ast.walk(_parsed(new)) if isinstance(node, ast.If)}
@@ -205,9 +207,14 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
     statements = [node for node in inner if isinstance(node, ast.stmt) and _is_run(node)]
     heads = [Part(file, _head(node), is_moved=node in moved) for node in statements]
     branches = [node for node in inner if isinstance(node, ast.If) and node not in moved]
-    replaced = [node for node in branches if not removed.issuperset(_lines_of([node]))]
+    replaced = [node for node in branches if not (only_removes and gone.issuperset(_lines_of([node])))]
     skips = [] if _checks(new) > _checks(old) else _skips(file, replaced, new)
     return [part for part in (*heads, *_sides(file, inner, new), *skips) if not gone.isdisjoint(part.lines)]
+
+
+def _does_nothing(line: str) -> bool:
+    """Whether a line is blank, a comment or an import."""
+    return not line.strip() or line.lstrip().startswith(("#", "import ", "from "))
 
 
 def _checks(text: str) -> int:

@@ -76,11 +76,22 @@ BRANCH = "def f(x):\n    if x and x > 2:\n        x = -x\n    return x\n"
         ("def f(x):\n    x = -x\n    return x\n", (3, 1), (3, 4)),
         ("def f(x):\n    if x:\n        x = -x\n    return x\n", (3, 1), (3, 0)),
         ("def f(x):\n    return x\n", (3,), ()),
+        ("import torch\n\n\ndef f(x):\n    return x\n", (3,), ()),
+        ("def f(x):\n    return x\n\n\nf = lambda x: -x\n", (3, 1), (3, 4)),
         ("def f(x):\n    torch._assert(x and x > 2, '')\n    x = -x\n    return x\n", (3,), ()),
         ("def g(x):\n    if x and x > 2:\n        x = -x\n    return x\n\n\nf = g\n", (3,), ()),
         ("def g(self, x):\n    if self.x and x > 2:\n        x = -x\n    return x\n\n\nf = g\n", (3,), ()),
     ],
-    ids=["always", "without a part", "removed", "checked", "moved", "moved with another name"],
+    ids=[
+        "always",
+        "without a part",
+        "removed",
+        "removed, with an import",
+        "removed, and done elsewhere",
+        "checked",
+        "moved",
+        "moved with another name",
+    ],
 )
 def test_a_branch_that_the_edit_removes_has_to_be_skipped(
     new: str, enough: tuple[int, ...], too_few: tuple[int, ...]
