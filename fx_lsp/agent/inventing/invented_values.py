@@ -458,7 +458,7 @@ class InventedHolder(InventedModule):
     The program traces with them only if the real parts are registered, or if they are functions.
     """
 
-    path = ""
+    _path = ""
 
 
 _ACTIVATIONS = (torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.GELU, torch.nn.ELU, torch.nn.Softmax)
@@ -526,7 +526,7 @@ def invented_module(name: str, path: str, make: Make) -> torch.nn.Module:
 def invented_holder(path: str, make: Make) -> InventedHolder:
     """An `InventedHolder` for the settings at ``path``; ``make`` is as for `invented_module`."""
     holder = InventedHolder()
-    holder.__dict__.update(path=path, _make=_Attributes(path, make))
+    holder.__dict__.update(_path=path, _make=_Attributes(path, make))
     return holder
 
 

@@ -129,7 +129,7 @@ def condition_of(root: object) -> str:
     parts = list(root.modules()) if isinstance(root, torch.nn.Module) else []
     is_configured = any(isinstance(part, NamedInventedModule) for part in parts)
     named = "up to modules that its configuration names, which fx-lsp does not know" if is_configured else ""
-    holders = ", ".join(f"`{part.path}`" for part in parts if isinstance(part, InventedHolder))
+    holders = ", ".join(f"`{part._path}`" for part in parts if isinstance(part, InventedHolder))
     held = f"if what it calls of {holders} is a function or a registered module" if holders else ""
     based = f"if {bases} (missing) does no more than nn.Module" if bases else ""
     names = ", ".join(f"`{name}`" for name in context_managers())
