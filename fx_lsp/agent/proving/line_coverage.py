@@ -13,6 +13,7 @@ import difflib
 import dis
 import functools
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
@@ -190,7 +191,7 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
 
     Only the head of a compound statement counts, since the statements in it count separately. Both sides of a
     conditional expression that is not in ``new`` count, and that an ``if`` without an ``else`` is skipped, unless the
-    edit removes it and adds nothing, or has the program check something instead. Statements in an ``if`` that is in
+    edit removes it and adds nothing, or has the program check its condition instead. Statements in an ``if`` that is in
     ``new`` are moved.
     """
     lines = lines_of(new)
@@ -208,7 +209,9 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
     heads = [Part(file, _head(node), is_moved=node in moved) for node in statements]
     branches = [node for node in inner if isinstance(node, ast.If) and node not in moved]
     replaced = [node for node in branches if not (only_removes and gone.issuperset(_lines_of([node])))]
-    skips = [] if _checks(new) > _checks(old) else _skips(file, replaced, new)
+    checks = _checks(new) - _checks(old)
+    unchecked = [node for node in replaced if not any(_names_in(node.test) <= set(names) for names in checks)]
+    skips = _skips(file, unchecked, new)
     return [part for part in (*heads, *_sides(file, inner, new), *skips) if not gone.isdisjoint(part.lines)]
 
 
@@ -217,10 +220,18 @@ def _does_nothing(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith(("#", "import ", "from "))
 
 
-def _checks(text: str) -> int:
-    """How often a text calls ``torch._assert``."""
-    calls = (node.func for node in ast.walk(_parsed(text)) if isinstance(node, ast.Call))
-    return sum(isinstance(function, ast.Attribute) and function.attr == "_assert" for function in calls)
+def _checks(text: str) -> Counter[frozenset[str]]:
+    """The names in the arguments of each call of ``torch._assert`` in a text."""
+    calls = [node for node in ast.walk(_parsed(text)) if isinstance(node, ast.Call)]
+    checks = (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "_assert")
+    return Counter(frozenset(name for argument in call.args for name in _names_in(argument)) for call in checks)
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    """The names of variables and attributes in ``node``."""
+    parts = [*ast.walk(node)]
+    attributes = {part.attr for part in parts if isinstance(part, ast.Attribute)}
+    return attributes | {part.id for part in parts if isinstance(part, ast.Name)}
 
 
 def _skips(file: str, nodes: Iterable[ast.If], new: str) -> Iterator[Part]:
