@@ -95,7 +95,8 @@ NORMED = NET.replace("self.half(x) +", "self.normed(x, x) + self.half(x) +").rep
         self.seen = []
 
     def normed(self, x: torch.Tensor, bias):
-        return self.norm(x) / len(x) + (bias is None)
+        x = self.norm(x) / len(x)
+        return x if bias is None else x + 0
 """,
 )
 
