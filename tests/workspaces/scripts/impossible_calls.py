@@ -7,7 +7,7 @@
 # InBranch: unchecked
 # InLoop: not-built
 # InLoopOverItems: unchecked
-# InLoopOverTheRest: unchecked
+# InLoopOverTheRest: traced
 # InLoopAfterBreak: traced
 # InComprehension: not-built
 # InGenerator: not-built
