@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from traceback import walk_tb
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from fx_lsp.agent.inventing import argument_plan
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.failing_statement import names_called, used_values
+from fx_lsp.agent.inventing.frame_code import names_used
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Probe
 from fx_lsp.agent.missing import missing_weights
 
@@ -36,13 +37,7 @@ def used_by(error: BaseException) -> Iterator[tuple[str, Any]]:
 
 def names_read(error: BaseException) -> set[str]:
     """The names, including those of attributes, in the functions that ``error`` passed through."""
-    waiting = [frame.f_code for frame in frames_of(error.__traceback__)]
-    names: set[str] = set()
-    while waiting:
-        code = waiting.pop()
-        names.update(code.co_names)
-        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
-    return names
+    return {name for frame in frames_of(error.__traceback__) for name in names_used(frame.f_code)}
 
 
 def makes_tensor(traceback: TracebackType | None) -> bool:

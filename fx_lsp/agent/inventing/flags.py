@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
-from fx_lsp.agent.inventing.frame_code import tree_of
+from fx_lsp.agent.inventing.frame_code import names_used, tree_of
 
 _FOR_READERS = frozenset({"extra_repr", "__repr__", "__str__"})
 """Methods that only describe an object."""
@@ -76,7 +76,7 @@ class Flags:
                 function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
                 if isinstance(function, FunctionType) and function.__name__ not in _FOR_READERS:
                     code = inspect.unwrap(function).__code__
-                    if attribute in _names_in(code):  # most methods need not be parsed
+                    if attribute in names_used(code):  # most methods need not be parsed
                         yield code
 
 
@@ -136,9 +136,3 @@ def _tests_of(node: ast.AST, *, is_test: bool) -> Iterator[ast.expr]:
             yield from values if is_test else values[:-1]
         case ast.comprehension(ifs=tests):
             yield from tests
-
-
-def _names_in(code: CodeType) -> set[str]:
-    """The names of the attributes and globals in a function and in those that are defined in it."""
-    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
-    return set(code.co_names).union(*map(_names_in, inner))

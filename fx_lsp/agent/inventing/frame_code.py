@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import itertools
 import linecache
@@ -51,6 +52,13 @@ def _parsed(code: CodeType) -> ast.Module | None:
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
         return None
     return ast.increment_lineno(tree, first - 1)
+
+
+@functools.lru_cache(maxsize=4096)
+def names_used(code: CodeType) -> tuple[str, ...]:
+    """The names of the attributes and globals in a function and in those that are defined in it, each once."""
+    inner = (name for one in code.co_consts if isinstance(one, CodeType) for name in names_used(one))
+    return tuple(dict.fromkeys((*code.co_names, *inner)))
 
 
 def is_about_to_call(frame: FrameType) -> bool:

@@ -1,4 +1,4 @@
 """Runs a program, and records its values, what it leaves behind, and its nodes' shapes.
 
-Imports `building` and `missing`. Begin reading with `observation`.
+Imports `building`, `inventing` and `missing`. Begin reading with `observation`.
 """

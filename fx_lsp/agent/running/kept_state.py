@@ -13,11 +13,12 @@ import sysconfig
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
 
+from fx_lsp.agent.inventing.frame_code import names_used
 from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings
 from fx_lsp.agent.missing.missing_modules import MissingCall
 from fx_lsp.agent.running.plain_values import NotComparable, tensors_of, to_plain
@@ -142,19 +143,13 @@ def _is_own(cls: type) -> bool:
 def _globals_used(function: FunctionType) -> Iterator[tuple[_Place, Any]]:
     """The globals that a function uses, and their values."""
     file = function.__code__.co_filename
-    for name in _names_of(function.__code__):
+    for name in names_used(function.__code__):
         if name in function.__globals__ and _may_change(value := function.__globals__[name]):
             yield _Place(file, name), value
 
 
 def _may_change(value: Any) -> bool:
     return not isinstance(value, (*CODE, property, staticmethod, classmethod))
-
-
-@functools.cache
-def _names_of(code: CodeType) -> tuple[str, ...]:
-    inner = (name for one in code.co_consts if isinstance(one, CodeType) for name in _names_of(one))
-    return tuple(dict.fromkeys((*code.co_names, *inner)))
 
 
 def _plain(value: Any) -> Any:

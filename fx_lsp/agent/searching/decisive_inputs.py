@@ -8,12 +8,12 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import torch
 
-from fx_lsp.agent.inventing.frame_code import tree_of
+from fx_lsp.agent.inventing.frame_code import names_used, tree_of
 from fx_lsp.agent.running.observation import Input, forward_of, modules_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.running.weight_changes import WeightChange, can_change
@@ -73,7 +73,7 @@ def _with_called(functions: list[FunctionType]) -> list[FunctionType]:
     known = {function.__code__: function for function in functions}
     waiting = [*known.values()]
     for function in waiting:
-        for name in _names_of(function.__code__):
+        for name in names_used(function.__code__):
             other = function.__globals__.get(name)
             if not isinstance(other, FunctionType) or other.__code__ in known:
                 continue
@@ -81,11 +81,6 @@ def _with_called(functions: list[FunctionType]) -> list[FunctionType]:
                 known[other.__code__] = other
                 waiting.append(other)
     return [*known.values()]
-
-
-def _names_of(code: CodeType) -> set[str]:
-    inner = (_names_of(one) for one in code.co_consts if isinstance(one, CodeType))
-    return {*code.co_names}.union(*inner)
 
 
 def _numbers(part: ast.AST, names: Mapping[str, Any], attributes: Mapping[str, list[Any]]) -> list[float]:
