@@ -364,11 +364,8 @@ def _looked_up(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
         return
     yield Change(extra=plan.taken([wanted]))
     path = path_of(getattr(error, "obj", None), plan.made)
-    if path in plan.kinds and plan.kinds[path].name in (
-        "settings",
-        "dictionary",
-        "object",
-    ):  # a class of its own, without this
+    kind = plan.kinds[path].name if path in plan.kinds else ""
+    if kind in ("settings", "dictionary", "object"):  # a class of its own, without this
         yield Change(path, settings=(wanted,))
     elif not path:
         names = dict.fromkeys((wanted, wanted.upper()))

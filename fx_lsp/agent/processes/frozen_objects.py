@@ -13,7 +13,7 @@ _freeze = gc.freeze
 def freeze() -> None:
     """Hide the objects that exist now from the collector, but not from a program that asks ``gc`` who refers to what.
 
-    Packages that check types find the function that is running so.
+    Packages that check types, such as typeguard, find the running function that way.
     """
     _freeze()
     if not hasattr(gc.get_referrers, "__wrapped__"):
