@@ -42,8 +42,8 @@ def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable
 
     That is so if a call does not fit its callee, or if an installed module has no attribute of a name (``np.float``);
     and if this code, like each call that leads to it, is always run, and each call is always made to the same callee: a
-    class or function that the file names, or the base class. A loop over ``range(depth)`` counts as run: no arguments
-    are meant to build a model without layers. ``belongs`` says which files are the program's.
+    class or function that the file names, or the base class. A loop counts as run only if the program itself says how
+    often. ``belongs`` says which files are the program's.
     """
     is_call = isinstance(error, TypeError) and _REFUSED_CALL.match(str(error)) is not None
     module, name = _missing_attribute(error) if isinstance(error, AttributeError) else (None, None)
@@ -115,7 +115,7 @@ def _is_always_called(step: _Step, belongs: Callable[[str], bool]) -> bool:
     """Whether a function makes the call that it was making whenever it is called, always to the same callee."""
     statement = _statement_always_run(step, belongs)
     call = _call_made(statement, step) if statement is not None else None
-    if statement is None or call is None or not _is_evaluated(call, statement):
+    if statement is None or call is None or not _is_evaluated(call, statement, step):
         return False
     is_written_out = not any(isinstance(one, ast.Starred) for one in call.args) and all(
         keyword.arg for keyword in call.keywords
@@ -129,7 +129,7 @@ def _is_always_read(step: _Step, name: str | None, belongs: Callable[[str], bool
     return statement is not None and any(
         isinstance(node, ast.Attribute)
         and node.attr == name
-        and _is_evaluated(node, statement)
+        and _is_evaluated(node, statement, step)
         and _has_fixed_callee(node.value, step.frame)
         for node in ast.walk(statement)
     )
@@ -149,7 +149,7 @@ def _statement_always_run(step: _Step, belongs: Callable[[str], bool]) -> ast.st
             return None
         if isinstance(at, ast.Expr | ast.Assign | ast.AnnAssign | ast.Return):
             return at
-        body = at.body if isinstance(at, ast.For) and _is_range(at.iter) else []
+        body = at.body if isinstance(at, ast.For) and _has_turns(at.iter, step) else []
     return None
 
 
@@ -157,15 +157,32 @@ _LEAVES = (ast.Return, ast.Break, ast.Continue)
 """Statements after which what follows is not run."""
 
 
-def _is_range(items: ast.expr) -> bool:
-    """Whether ``items`` is a ``range`` of a number as it is: ``range(depth - 1)`` and ``range(1, depth)`` may be empty.
+def _has_turns(items: ast.expr, step: _Step) -> bool:
+    """Whether ``items`` is a ``range`` that is not empty: of a constant, or of a parameter that has its default.
 
-    In such a loop a program makes the layers that follow the first.
+    Any other number may be 0, even if it is the number of layers: callers may leave them out.
     """
     match items:
-        case ast.Call(func=ast.Name(id="range"), args=[stop]):
-            return not any(isinstance(part, ast.Sub | ast.FloorDiv) for part in ast.walk(stop))
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(stop))]):
+            return stop > 0
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Name(id=name)]):
+            stop = step.frame.f_locals.get(name)
+            return type(stop) is int and stop > 0 and stop == _defaults(step).get(name)
     return False
+
+
+def _defaults(step: _Step) -> dict[str, object]:
+    """The defaults of a function's parameters that are constants."""
+    tree = tree_of(step.frame.f_code)
+    if tree is None or not tree.body or not isinstance(tree.body[0], ast.FunctionDef):
+        return {}
+    arguments = tree.body[0].args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [
+        *zip(reversed(positional), reversed(arguments.defaults), strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    return {one.arg: default.value for one, default in pairs if isinstance(default, ast.Constant)}
 
 
 def _call_made(statement: ast.stmt, step: _Step) -> ast.Call | None:
@@ -181,17 +198,17 @@ def _call_made(statement: ast.stmt, step: _Step) -> ast.Call | None:
     return at_line[0] if len(at_line) == 1 else None
 
 
-def _is_evaluated(part: ast.expr, statement: ast.stmt) -> bool:
+def _is_evaluated(part: ast.expr, statement: ast.stmt, step: _Step) -> bool:
     """Whether ``part`` of ``statement`` is evaluated whenever that is run."""
     around = [node for node in ast.walk(statement) if isinstance(node, _CONDITIONAL) and part in ast.walk(node)]
-    return all(map(_is_counted, around))
+    return all(_is_counted(node, step) for node in around)
 
 
-def _is_counted(node: ast.AST) -> bool:
-    """Whether ``node`` is a comprehension over a ``range`` that leaves out nothing."""
+def _is_counted(node: ast.AST, step: _Step) -> bool:
+    """Whether ``node`` is a comprehension over a ``range`` that is not empty, and leaves out nothing."""
     match node:
         case ast.ListComp(generators=[loop]) | ast.GeneratorExp(generators=[loop]):
-            return _is_range(loop.iter) and not loop.ifs
+            return _has_turns(loop.iter, step) and not loop.ifs
     return False
 
 

@@ -5,7 +5,9 @@
 # TooFew: not-built
 # Deeper: not-built
 # InBranch: unchecked
-# InLoop: not-built
+# InLoop: unchecked
+# InLoopByDefault: not-built
+# InLoopOfThree: not-built
 # InLoopOverItems: unchecked
 # InLoopOverTheRest: traced
 # InLoopAfterBreak: traced
@@ -82,6 +84,20 @@ class InLoop(Base):
             self.more = Base(width, heads=4)
 
 
+class InLoopByDefault(Base):
+    def __init__(self, width, depth=2):
+        super().__init__(width)
+        for _ in range(depth):
+            self.more = Base(width, heads=4)
+
+
+class InLoopOfThree(Base):
+    def __init__(self, width):
+        super().__init__(width)
+        for _ in range(3):
+            self.more = Base(width, heads=4)
+
+
 class InLoopOverItems(Base):
     def __init__(self, width, extra_heads):
         super().__init__(width)
@@ -108,7 +124,7 @@ class InLoopAfterBreak(Base):
 
 
 class InComprehension(nn.Module):
-    def __init__(self, width, depth):
+    def __init__(self, width, depth=2):
         super().__init__()
         self.layers = nn.Sequential(
             *[
@@ -125,7 +141,7 @@ class InComprehension(nn.Module):
 
 
 class InGenerator(nn.Module):
-    def __init__(self, width, depth):
+    def __init__(self, width, depth=2):
         super().__init__()
         self.layers = nn.ModuleList(Base(width, heads=4) for _ in range(depth))
 
