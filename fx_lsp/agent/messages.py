@@ -100,6 +100,11 @@ class Target:
     hosts: tuple[Recipe, ...] = ()
     """Recipes for modules of other files that have submodules of this class, the most trusted first."""
 
+    @property
+    def is_called_without_arguments(self) -> bool:
+        """Whether the first recipe is nothing but a call of the class without arguments."""
+        return self.recipe.root.source == f"{self.symbol}()"
+
 
 @dataclass(frozen=True)
 class Span:

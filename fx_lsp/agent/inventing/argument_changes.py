@@ -125,6 +125,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
         yield from _taking_keyword(error, suspects)
     yield from _unset(error, plan)
     yield from _placeholders(error, plan)
+    yield from _switched_on(error, plan)
     if not is_built:
         yield from _more_or_alike(error, plan, suspects)
     for path, kind in suspects:
@@ -291,6 +292,13 @@ def _placeholders(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     used = {source.rpartition(".")[2] for source, value in used_by(error) if is_placeholder(value)}
     named = [path for path in plan.placeholders if path.rpartition(".")[2] in used and path not in plan.extra]
     yield from (Change(extra=(path,), is_due=True) for path in named)
+
+
+def _switched_on(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """True for parameters whose default is False, if a check that failed got that: ``assert return_intermediate``."""
+    if isinstance(error, AssertionError | ValueError):
+        off = dict.fromkeys(source.rpartition(".")[2] for source, value in used_by(error) if value is False)
+        yield from (Change(path, ArgumentKind("value", True), (path,)) for path in plan.taken(off, by_name=True))
 
 
 def _numbers_as_sequences(error: BaseException) -> list[str]:

@@ -23,8 +23,9 @@ from fx_lsp.agent.inventing.frame_code import is_at, tree_of
 from fx_lsp.agent.traceback_steps import Belongs, causes
 from fx_lsp.agent.tracing.setters import filler, sets, setter
 
-_OF_MACHINE = re.compile(r"\b(environ|getenv|argv|glob|listdir|scandir|cuda|device_count|parse_args)\b")
-"""Names in statements that read what differs between machines and calls: variables, arguments, files and devices."""
+_OF_MACHINE = re.compile(r"\b(environ|getenv|argv|glob|listdir|scandir|cuda|device_count|parse_args|rpc)\b")
+"""Names in statements that read what differs between machines and calls: variables, arguments, files, devices and
+other processes."""
 
 _OF_CLASS = re.compile(r"\btype\((self|cls)\)|\bself\.__class__\b|^cls is ")
 """What a test reads that asks for the class of an instance."""

@@ -179,7 +179,7 @@ class TargetRounds:
         target = self._open[report.target]
         if report.outcome in _EXCEEDED and not attempt.target.recipe.made_up:
             return _RANKS.index("failed") - 0.25
-        if report.outcome == "not-built" and target.recipe.root.source == f"{target.symbol}()":
+        if report.outcome == "not-built" and target.is_called_without_arguments:
             return _RANKS.index("failed") - 0.5
         return _RANKS.index(report.outcome)
 

@@ -15,6 +15,7 @@ import torch
 from fx_lsp.agent.building.build import Built, build_target, span_of
 from fx_lsp.agent.building.impossible_calls import fails_for_all_arguments
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.building.refused_defaults import may_be_for_its_defaults
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.stand_ins import StandIn
@@ -304,7 +305,7 @@ class TargetRun:
         chain = chain_of_error(error, self._owns)
         if self._target.intent != "explicit" and (lacking := lacking_setup(error, self._owns)):
             return self.report("unchecked", reason=lacking)
-        if is_invented and not self._fails_for_all_arguments(error):
+        if (is_invented or self._is_left_to_callers(error)) and not self._fails_for_all_arguments(error):
             return self.report("unchecked", reason=could_not_invent(Failure("build", describe(error), chain)))
         is_own = isinstance(error, NameError)  # no weights would define the name
         is_short_of_data = not is_own and (lacks_weights(error) or weights_are_missing())
@@ -315,6 +316,15 @@ class TargetRun:
         """Whether the class can't be built with the arguments that fx-lsp invented, nor with any others."""
         cls = self._file.namespace.get(self._target.symbol or "")
         return isinstance(error, NameError) or (error is not None and fails_for_all_arguments(cls, error, self._owns))
+
+    def _is_left_to_callers(self, error: BaseException) -> bool:
+        """Whether ``error`` ended a call without arguments that nothing in the workspace makes, and others may help."""
+        target = self._target
+        if target.intent == "explicit" or not target.is_called_without_arguments:
+            return False
+        is_shown = any(recipe.root.source == target.recipe.root.source for recipe in target.fallbacks)
+        cls = self._file.namespace.get(target.symbol or "")
+        return not is_shown and may_be_for_its_defaults(cls, error, self._owns)
 
     def _is_undefined(self, error: BaseException) -> bool:
         """Whether the target does not exist here: the file defines it under a condition that does not hold."""

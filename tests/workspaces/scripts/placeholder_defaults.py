@@ -4,6 +4,14 @@
 # Lookup: traced
 # Masked: traced
 # Flattened: traced
+# Encoded: unchecked
+# Refusing: unchecked
+# WithPlainSettings: unchecked
+# Halved: not-built
+# Decoder: traced
+# Switched: traced
+
+import abc
 
 import numpy as np
 import torch
@@ -70,3 +78,61 @@ class Flattened(nn.Module):
 
     def forward(self, x):
         return self.layers(x)
+
+
+class Encoded(nn.Module):
+    def __init__(self, encoder=None):
+        super().__init__()
+        if type(encoder) is not abc.ABCMeta:
+            self.encoder = vars(encoder)["a setting"]
+
+    def forward(self, x):
+        return self.encoder(x)
+
+
+class Refusing(nn.Module):
+    def __init__(self, width=8, kind="none"):
+        super().__init__()
+        if kind != str(id(kind)):
+            raise ValueError("choose a kind")
+        self.layer = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class WithPlainSettings(nn.Module):
+    def __init__(self, encoder=dict(width=8)):
+        super().__init__()
+        self.layer = nn.Linear(encoder.width, encoder.depth.in_all)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Halved(nn.Module):
+    def __init__(self, width=8, norm=None):
+        super().__init__()
+        self.layer = nn.Linear(width, width / 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Decoder(nn.Module):
+    def __init__(self, returns_all=False):
+        super().__init__()
+        assert returns_all
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Switched(nn.Module):
+    def __init__(self, width=4, returns_all_layers=False):
+        super().__init__()
+        self.decoder = Decoder(returns_all=returns_all_layers)
+
+    def forward(self, x):
+        return self.decoder(x)
