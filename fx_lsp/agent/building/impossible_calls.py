@@ -163,11 +163,11 @@ def _has_turns(items: ast.expr, step: _Step) -> bool:
     Any other number may be 0, even if it is the number of layers: callers may leave them out.
     """
     match items:
-        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(stop))]):
-            return stop > 0
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(number))]):
+            return number > 0
         case ast.Call(func=ast.Name(id="range"), args=[ast.Name(id=name)]):
-            stop = step.frame.f_locals.get(name)
-            return type(stop) is int and stop > 0 and stop == _defaults(step).get(name)
+            value = step.frame.f_locals.get(name)
+            return type(value) is int and value > 0 and value == _defaults(step).get(name)
     return False
 
 
