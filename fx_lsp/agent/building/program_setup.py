@@ -1,12 +1,17 @@
 """Sets up what a program sets up before it builds models: globals, such as the groups of a model-parallel program.
 
 ``assert _MODEL_PARALLEL_GROUP is not None`` fails unless a function of the same module was called that sets the global.
+A script may give a number a value in each of several cases, ``if args.dataset == "mnist": channels = 1``, of which none
+applies where no arguments are given; then the first is taken.
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import dis
 import inspect
+import linecache
 import re
 from collections.abc import Iterator, Mapping
 from traceback import walk_tb
@@ -25,15 +30,43 @@ _BEGINS = re.compile(r"^_*(init|set|create|make|build|config|start|register)", r
 
 
 def set_up(error: BaseException) -> bool:
-    """Whether a global that is None, and that a check behind ``error`` asks for, was set by a function of its module.
+    """Whether a global could be set for lack of which the program raised ``error``.
 
-    The function gets 1 for each argument that it requires: the size of each of its groups.
+    It is a number that its module sets only in some cases, or it is None, a check asks for it, and a function of its
+    module sets it. The function gets 1 for each argument that it requires: the size of each of its groups.
     """
+    if _took_first_case(error):
+        return True
     for name, module in _unset_globals(error):
         for function in _setters(name, module)[:MOST_CALLED]:
             if _is_called(function) and module[name] is not None:
                 return True
     return False
+
+
+def _took_first_case(error: BaseException) -> bool:
+    """Whether a global that does not exist now has the first number that a branch of its module gives it."""
+    for cause in causes(error):
+        for frame, _ in list(walk_tb(cause.__traceback__))[-1:]:
+            name = cause.name if type(cause) is NameError else None
+            number = None if name is None else _number_in_branch(name, frame.f_code.co_filename)
+            if name is not None and number is not None:
+                frame.f_globals[name] = number
+                return True
+    return False
+
+
+def _number_in_branch(name: str, file: str) -> int | float | None:
+    """The first number that the branches of an ``if`` in a file assign to the global ``name``; None if none does."""
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = ast.parse("".join(linecache.getlines(file)))
+        branches = [statement for statement in tree.body if isinstance(statement, ast.If)]
+        for node in (node for branch in branches for node in ast.walk(branch)):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=bound)], value=ast.Constant(value=int() | float() as number)):
+                    if bound == name and not isinstance(number, bool):
+                        return number
+    return None
 
 
 def _unset_globals(error: BaseException) -> Iterator[tuple[str, dict[str, Any]]]:
