@@ -45,10 +45,16 @@ _WEIGHT = re.compile(r"weight of size \[([\d, ]+)\]")
 
 _ABOUT_LENGTH = re.compile(r"(list|tuple) index out of range|not enough values to unpack|shorter than argument")
 
-_OUT_OF_BOUNDS = re.compile(r"index (\d+) is out of bounds for dimension \d+ with size \d+")
+_OUT_OF_BOUNDS = re.compile(r"index (\d+) is out of bounds for dimension \d+ with size (\d+)")
 
 _NO_CLASS = re.compile(r"Target (\d+) is out of bounds")
 """A loss names a label that is none of its classes."""
+
+_NO_ROW = "index out of range in self"
+"""An embedding names neither the index nor how many rows it has. The program may have added something to the index."""
+
+FEW_ROWS = (16, 2)
+"""What indices are less than that are tried instead of those that are too large for an embedding."""
 
 _ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
 
@@ -98,9 +104,11 @@ class ErrorText:
         small = _TOO_SMALL.search(text)
         self.too_small = len(re.findall(r"\d+", small["all"] or small["x"])) if small else 0
         """How many dimensions the image has that is too small for a window; 0 if the error is about something else."""
-        long_enough = [int(index) + 1 for index in _OUT_OF_BOUNDS.findall(text)]
-        self.below = next((int(label) for label in _NO_CLASS.findall(text)), None)
-        """What the labels have to be less than, as far as is known."""
+        long_enough = [int(index) + 1 for index, _ in _OUT_OF_BOUNDS.findall(text)]
+        self.below = [int(label) for label in _NO_CLASS.findall(text)]
+        self.below += [int(size) for _, size in _OUT_OF_BOUNDS.findall(text)]
+        self.below += FEW_ROWS if _NO_ROW in text else ()
+        """What labels and other indices may have to be less than."""
         joined = [sum(map(int, parts.split(","))) for parts in _PARTS.findall(text)]
         sizes = [*joined, *numbers, *long_enough, *map(int, _NUMBER.findall(text)), *_products(shapes)]
         self.sizes = [size for size in dict.fromkeys(sizes) if 0 < size <= LARGEST]
@@ -126,8 +134,8 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
         yield from (replace(like, shape=(number,)) for number in _numbers(like.shape[0], told))
         yield from kinds
         return
-    if told.below and like.kind == "index":
-        yield replace(like, below=told.below)
+    if like.kind == "index":
+        yield from (replace(like, below=below) for below in told.below if below and below != like.below)
     if told.about_kind:
         yield from kinds
     shape = like.shape

@@ -10,7 +10,7 @@ import torch
 
 from fx_lsp.agent.importing.stand_ins import StandIn
 from fx_lsp.agent.missing.missing_modules import MissingModule
-from fx_lsp.agent.searching.input_changes import ErrorText
+from fx_lsp.agent.searching.input_changes import ErrorText, other_tensors
 from fx_lsp.agent.searching.input_solver import MOST_MISSING, _one_by_one, solve_inputs
 from fx_lsp.agent.searching.search_budget import SearchBudget
 from fx_lsp.agent.searching.solved_inputs import solutions
@@ -461,6 +461,18 @@ class CrossAttention(torch.nn.Module):
         return weights
 
 
+class Fields(torch.nn.Module):
+    """Indices in four fields, each of which has a quarter of the rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = torch.nn.Embedding(256, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows: torch.Tensor = self.rows(x + x.new_tensor([[0, 64, 128, 192]]))
+        return rows
+
+
 class Joined(torch.nn.Module):
     """Two inputs that are joined; one of them has a dimension more."""
 
@@ -660,6 +672,7 @@ class Guided(torch.nn.Module):
         Parts(),
         Cell(),
         Joined(),
+        Fields(),
         Clips(),
         Durations(),
         Diffusion(),
@@ -712,6 +725,11 @@ def test_an_optional_input_may_be_a_label_for_each_item() -> None:
 def test_a_tensor_that_is_indexed_may_need_more_items() -> None:
     told = ErrorText("IndexError: index 4 is out of bounds for dimension 0 with size 4", ())
     assert 5 in told.sizes
+
+
+def test_indices_may_have_to_be_smaller() -> None:
+    told = ErrorText("IndexError: index 537 is out of bounds for dimension 0 with size 12", ())
+    assert next(other_tensors(TensorLike((2, 7), "index"), told, ())) == TensorLike((2, 7), "index", below=12)
 
 
 def test_neither_empty_nor_negative_sizes_are_tried() -> None:
