@@ -32,7 +32,7 @@ def may_be_for_its_defaults(cls: object, error: BaseException, belongs: Callable
         return False
     lacks_attribute = isinstance(error, AttributeError) and any(error.obj is one for one in defaults.values())
     open_ones = {name: one for name, one in defaults.items() if one is None or is_placeholder(one)}
-    is_refused = _refuses_variable(*steps[-1], frozenset(defaults))
+    is_refused = _refuses_variable(error, *steps[-1], frozenset(defaults))
     return lacks_attribute or is_refused or any(_reads(frame, line, open_ones) for frame, line in steps)
 
 
@@ -47,11 +47,12 @@ def _defaults(cls: object) -> dict[str, Any]:
     return {one.name: one.default for one in parameters if one.default is not one.empty}
 
 
-def _refuses_variable(frame: FrameType, line: int, parameters: Collection[str]) -> bool:
-    """Whether a ``raise`` or an ``assert`` was running that reads a variable or an attribute named for a parameter."""
+def _refuses_variable(error: BaseException, frame: FrameType, line: int, parameters: Collection[str]) -> bool:
+    """Whether a ``raise`` or an ``assert`` raised ``error`` that reads a variable, or what is named for a parameter."""
     tree = tree_of(frame.f_code)
     statement = None if tree is None else statement_at(tree, line)
-    if not isinstance(statement, ast.Raise | ast.Assert):
+    is_failed_check = isinstance(statement, ast.Assert) and isinstance(error, AssertionError)
+    if statement is None or not (is_failed_check or isinstance(statement, ast.Raise)):
         return False
     names = [part.id for part in ast.walk(statement) if isinstance(part, ast.Name)]
     return any(name in frame.f_locals or name in parameters for name in (*names, *names_in_check(frame, line)))
