@@ -7,9 +7,9 @@ import inspect
 import linecache
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, islice
+from itertools import dropwhile, islice, takewhile
 from traceback import walk_tb
 from types import FrameType, FunctionType, ModuleType, TracebackType
 
@@ -20,6 +20,10 @@ _REFUSED_CALL = re.compile(
     r"(positional|keyword-only) argument)"
 )
 """Python's messages about a call whose arguments do not match the parameters of what is called."""
+
+
+_READ_ONLY = re.compile(r"^(?:property '(\w+)' of '\w+' object has no setter|can't set attribute '(\w+)')$")
+"""Python's messages about an assignment to a property that can only be read; the second one until Python 3.10."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +44,20 @@ class _Step:
 def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable[[str], bool]) -> bool:
     """Whether the constructor of ``cls`` raised ``error`` because of its own code, whatever arguments it was given.
 
-    That is so if a call does not fit its callee, or if an installed module has no attribute of a name (``np.float``);
-    and if this code, like each call that leads to it, is always run, and each call is always made to the same callee: a
+    That is so if a call does not fit its callee, if an installed module has no attribute of a name (``np.float``), or
+    if the program assigns to an attribute that an installed base class only lets it read (``self.hparams = …``); and
+    if this code, like each call that leads to it, is always run, and each call is always made to the same callee: a
     class or function that the file names, or the base class. A loop counts as run only if the program itself says how
     often. ``belongs`` says which files are the program's.
     """
+    constructor = getattr(getattr(cls, "__init__", None), "__code__", None)
+    steps = list(dropwhile(lambda step: step.frame.f_code is not constructor, _steps(error.__traceback__)))
+    if isinstance(error, AttributeError) and (refused := _READ_ONLY.match(str(error))):
+        return _is_always_assigned(steps, refused[1] or refused[2], belongs)
     is_call = isinstance(error, TypeError) and _REFUSED_CALL.match(str(error)) is not None
     module, name = _missing_attribute(error) if isinstance(error, AttributeError) else (None, None)
     if not (is_call or _is_installed(module, belongs)):
         return False
-    constructor = getattr(getattr(cls, "__init__", None), "__code__", None)
-    steps = list(dropwhile(lambda step: step.frame.f_code is not constructor, _steps(error.__traceback__)))
     if name is not None and steps and _is_getter(steps[-1].frame):
         steps.pop()
     if not steps:
@@ -133,6 +140,26 @@ def _is_always_read(step: _Step, name: str | None, belongs: Callable[[str], bool
         and _has_fixed_callee(node.value, step.frame)
         for node in ast.walk(statement)
     )
+
+
+def _is_always_assigned(steps: Sequence[_Step], name: str, belongs: Callable[[str], bool]) -> bool:
+    """Whether the ``steps`` always lead to an assignment to the attribute ``name`` of an installed class."""
+    own = [*takewhile(lambda step: step.name != "__setattr__", steps)]  # torch's own method passes the assignment on
+    if not own:
+        return False
+    *around, last = own
+    statement = _statement_always_run(last, belongs)
+    is_assigned = isinstance(statement, ast.Assign) and any(
+        isinstance(target, ast.Attribute) and target.attr == name and _is_own_self(target.value)
+        for target in statement.targets
+    )
+    owners = (cls for cls in type(last.frame.f_locals.get("self")).__mro__ if name in vars(cls))
+    home = sys.modules.get(getattr(next(owners, None), "__module__", ""))
+    return is_assigned and _is_installed(home, belongs) and all(_is_always_called(step, belongs) for step in around)
+
+
+def _is_own_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _statement_always_run(step: _Step, belongs: Callable[[str], bool]) -> ast.stmt | None:

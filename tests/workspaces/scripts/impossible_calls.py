@@ -25,10 +25,14 @@
 # NameThatAnArgumentSays: unchecked
 # InMethod: not-built
 # InMethodThatAnArgumentIs: traced
+# ReadOnly: not-built
+# ReadOnlyInBranch: traced
+# ReadOnlyOfItsOwn: unchecked
 
 import math
 
 import numpy as np
+import torch
 from torch import nn
 
 
@@ -232,3 +236,26 @@ class InMethodThatAnArgumentIs(Base):
         super().__init__(width)
         self.fill = fill
         self.fill(width)
+
+
+class ReadOnly(torch.distributions.Normal, Base):
+    def __init__(self, width):
+        Base.__init__(self, width)
+        self.mean = width
+
+
+class ReadOnlyInBranch(torch.distributions.Normal, Base):
+    def __init__(self, width, old):
+        Base.__init__(self, width)
+        if old:
+            self.mean = width
+
+
+class ReadOnlyOfItsOwn(Base):
+    def __init__(self, width):
+        super().__init__(width)
+        self.scale = width
+
+    @property
+    def scale(self):
+        return 2
