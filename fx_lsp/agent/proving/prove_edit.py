@@ -14,6 +14,7 @@ from functools import partial
 from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
 from fx_lsp.agent.messages import Heartbeat, Proof, Prove
 from fx_lsp.agent.processes.children import Emit
+from fx_lsp.agent.processes.memory_reuse import reuse_freed_memory
 from fx_lsp.agent.processes.priority import give_way_to_traces
 from fx_lsp.agent.proving.before_edit import BeforeEdit, ProgramBefore
 from fx_lsp.agent.proving.capture_failures import check_captured, check_fake_kernels
@@ -69,6 +70,7 @@ def prove(request: Prove, builtin: Collection[str], remembered: Remembered | Non
     ``builtin`` is as in `Workspace`; ``remembered`` is from the last proof of the same target, if there was one.
     """
     give_way_to_traces()
+    reuse_freed_memory()
     ChildRunner.emit = staticmethod(lambda item: emit(Heartbeat(request.id)))
     trial = _EditProof(request, builtin, remembered, emit)
     try:
