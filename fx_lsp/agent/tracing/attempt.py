@@ -63,6 +63,9 @@ class SlowImport:
 class RetryOnCpu:
     """The result on the meta device is inconclusive: the target has to be built again, on the CPU."""
 
+    certain: Report | None = None
+    """What counts if the CPU has no room for the target."""
+
 
 @wire_message
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ class Attempt:
     answered: bool = False
     last: Report | None = None
     """The last report on ``target``."""
+    certain: Report | None = None
+    """The report on ``target`` that counts if this attempt exceeds a limit."""
     parts: tuple[Target, ...] = ()
     """The targets to report on instead of ``target``, which has submodules of their classes."""
     of_heirs: bool = False
@@ -249,8 +254,9 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit, sha
     try:
         with time_limit(seconds, timed_out, packages.grant):
             answer: object = run.run(on_meta=on_meta)
-    except InconclusiveOnMeta:
-        answer = RetryOnCpu()
+    except InconclusiveOnMeta as inconclusive:
+        certain = inconclusive.certain
+        answer = RetryOnCpu(None if certain is None else with_notices(certain, file.notices))
     if file.workspace.dependencies != known:
         emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
     if any(held := held_classes(run.root, request.targets, file)):

@@ -133,9 +133,9 @@ class TargetRounds:
 
     def _heard(self, attempt: Attempt, item: object) -> None:
         match item:
-            case RetryOnCpu():
+            case RetryOnCpu(certain=certain):
                 self._answered(attempt)
-                self._waiting.append(Attempt(attempt.target, on_meta=False))
+                self._waiting.append(Attempt(attempt.target, on_meta=False, certain=certain))
             case HasParts(keys=keys, inherited=inherited):
                 self._hosts[attempt.target.key] = attempt, keys
                 self._heirs[attempt.target.key] = attempt, inherited
@@ -157,6 +157,8 @@ class TargetRounds:
 
         A report on a part of a host replaces an earlier report only if it ranks higher, not if both rank the same.
         """
+        if report.outcome in _EXCEEDED and attempt.certain is not None:
+            report = attempt.certain
         if report.target not in self._open:
             if self._told.get(report.target) is attempt:
                 self._emit(report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import time
@@ -67,6 +68,9 @@ DOUBTFUL = frozenset({FailureKind.EXCEPTION, FailureKind.FOREIGN_CALL})
 
 class InconclusiveOnMeta(Exception):
     """The failure may be due to the meta device; only a build on the CPU can show whether it is."""
+
+    certain: Report | None = None
+    """The report on a failure that no device can cause, which counts if the CPU has no room for the module."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,19 @@ class TargetRun:
             return self._run(on_meta)
         if reason := missing_dependency(error=ended):
             return self.report("unchecked", reason=reason)
-        return self._by_default(built, on_meta) or self._failed(ended, built, on_meta)
+        return self._without_success(ended, built, on_meta)
+
+    def _without_success(self, ended: BaseException, built: Built, on_meta: bool) -> Report:
+        """The report on a trace that ``ended``: on one without the optional inputs, if that shows more."""
+        try:
+            by_default = self._by_default(built, on_meta)
+        except InconclusiveOnMeta as inconclusive:
+            if not any("meta" in str(cause) for cause in causes(inconclusive.__cause__)):
+                with contextlib.suppress(InconclusiveOnMeta):
+                    failed = self._failed(ended, built, on_meta)
+                    inconclusive.certain = failed if failed.outcome == "failed" else None
+            raise
+        return by_default or self._failed(ended, built, on_meta)
 
     def _decided(self, report: Report, built: Built, reason: str | None) -> Report:
         """The ``report`` on a trace that came to its end; ``reason`` says why nothing is known all the same, if so."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fx_lsp.agent.messages import Report, Trace
@@ -124,6 +126,27 @@ async def test_optional_inputs_are_omitted_where_no_call_is_known(client: Client
     assert (report.outcome, report.reason) == ("traced", "without its optional inputs")
     known = (await reports(client, "layers = [Layer(5)]\n", forward))["Layer"]
     assert (known.outcome, known.failures[0].kind) == ("failed", "len")
+
+
+async def test_a_failure_at_an_optional_input_counts_if_the_cpu_has_no_room_for_the_module(client: Client) -> None:
+    file = client.write(
+        "large.py",
+        """
+        from torch import nn
+
+        class Large(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.layer = nn.Linear(100_000, 100_000)
+
+            def forward(self, x=None, flag=None):
+                if x is None:
+                    raise ValueError("what is x?")
+                return self.layer(x) if flag else x
+        """,
+    )
+    report = (await client.trace(file, *find_targets(file, Path(file).read_text()) or ())).only
+    assert (report.outcome, [failure.kind for failure in report.failures]) == ("failed", ["control-flow"])
 
 
 async def test_an_input_that_is_optional_only_by_name_is_not_omitted(client: Client) -> None:

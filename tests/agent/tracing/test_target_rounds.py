@@ -146,6 +146,17 @@ def test_a_doubtful_result_tells_less_than_a_class_that_refuses_its_own_defaults
     assert processes.told == [("Net", "traced", 0), ("Block", "not-built", 0)]
 
 
+@pytest.mark.parametrize("outcome", ["out-of-memory", "timed-out", "unchecked"])
+def test_a_failure_that_no_device_can_cause_counts_if_the_cpu_has_no_room(outcome: Outcome) -> None:
+    processes = Processes("Net")
+    processes.say(0, RetryOnCpu(failed("Net", 2)))
+    processes.end(0)
+    processes.say(1, Report(0, "Net", outcome))
+    processes.end(1)
+    told: Outcome = "unchecked" if outcome == "unchecked" else "failed"
+    assert [outcome for _, outcome, _ in processes.told] == [told]
+
+
 AT = Step("__init__", Span("model.py", 3, 0, 3, 9))
 OLD_NAME = "AttributeError: module 'numpy' has no attribute 'float'."
 OF_OWN_MODULE = "AttributeError: module 'config' has no attribute 'DEPTH'"
