@@ -90,10 +90,18 @@ class MissingModule(torch.nn.Module):
                 return super().register_module(*args)
         return self._used(".register_module")(*args, **kwargs)
 
+    def replace_with(self, compute: Callable[..., Any]) -> None:
+        """From now on, return what ``compute(args, kwargs, training=…)`` returns for a call, unless that is None."""
+        self.__dict__["_compute"] = compute
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Raises `MissingCall`. This is not run in a trace, where the module is a leaf."""
-        self._used("()")
-        raise MissingCall(self._missing)
+        """Raises `MissingCall`, unless something else was put in its place. In a trace, the module is a leaf."""
+        compute = self.__dict__.get("_compute")
+        result = None if compute is None else compute(args, kwargs, training=self.training)
+        if result is None:
+            self._used("()")
+            raise MissingCall(self._missing)
+        return result
 
 
 class RefusingModule(MissingModule):

@@ -76,6 +76,8 @@ class ProgramBefore:
     """The numbers that make a second, different program, and what that program does."""
     function: FunctionAlone | None = None
     """The function that was run alone, if the program itself can't be run."""
+    missing: tuple[str, ...] = ()
+    """The names of missing classes; see `replace_missing_parts`."""
 
     @property
     def is_ready(self) -> bool:
@@ -176,7 +178,7 @@ class BeforeEdit:
                 if not (ended.lacks_inputs and end):
                     raise
         runs, effects = found or self._run_alone(without_end(function, end), search)
-        before = self._broken_with({}, runs, program.built.shown)
+        before = self._broken_with({}, runs, program)
         return replace(before, function=FunctionAlone(path, name, 0 if found else end, effects))
 
     def _run_alone(self, function: Program, search: InputSearch) -> tuple[ProgramRuns, tuple[Effects, ...]]:
@@ -205,17 +207,21 @@ class BeforeEdit:
                 if self._request.capture == "fx":
                     found = self._failures_met(program, runs, sizes)
                     if not self.mended - found.places:
-                        return ProgramBefore(found, runs.inputs[0], self.mended, runs, program.built.shown, sizes)
+                        before = ProgramBefore(found, runs.inputs[0], self.mended, runs, program.built.shown, sizes)
+                        return replace(before, missing=program.missing)
             except ProofEnded as end:
                 raise _NotRun(end.verdict, end.reason, end.lacks_inputs) from None
-        return self._broken_with(sizes, runs, program.built.shown)
+        return self._broken_with(sizes, runs, program)
 
-    def _broken_with(self, sizes: Sizes, runs: ProgramRuns | ProofEnded, shown: str = "") -> ProgramBefore:
+    def _broken_with(
+        self, sizes: Sizes, runs: ProgramRuns | ProofEnded, program: Program | None = None
+    ) -> ProgramBefore:
         """What the program does that is built with ``sizes``, with the failures that guessed inputs lead to."""
         found = self.failures(sizes)
         if self.mended - found.places:
             raise ProofEnded("untried", "the failure that the fix addresses did not occur again")
-        return ProgramBefore(found, None, self.mended, runs, shown, sizes)
+        shown, missing = (program.built.shown, program.missing) if program else ("", ())
+        return ProgramBefore(found, None, self.mended, runs, shown, sizes, missing=missing)
 
     def _failures_met(self, program: Program, runs: ProgramRuns, sizes: Sizes) -> FoundFailures:
         """Where tracing the program breaks on the way that the first of its inputs decides; this is traced once."""

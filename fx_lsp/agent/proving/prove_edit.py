@@ -203,6 +203,8 @@ class _EditProof:
         what = before.function.described if before.function else "the edited code"
         proven = f"{what} behaves the same on {len(before.runs.inputs)} inputs{where}"
         proven = f"{proven}, with {_described(before.sizes)}" if before.sizes else proven
+        missing = " and ".join(f"`{name}`" for name in before.missing)
+        proven = f"{proven}, where modules that keep shapes replace {missing}" if missing else proven
         proven = f"{proven}, but {unlike[0]}" if unlike else proven
         unseen = sorted({part.lines.start for part in before.runs.missed})
         return f"{proven}; none of them reaches line {unseen[0]}, which is moved unchanged" if unseen else proven

@@ -10,6 +10,7 @@ import torch
 
 from fx_lsp.agent.building.build import Built, build_target
 from fx_lsp.agent.building.random_seeds import seed_all
+from fx_lsp.agent.importing.stand_ins import missing_parts
 from fx_lsp.agent.messages import Target
 from fx_lsp.agent.proving.edited_function import function_in
 from fx_lsp.agent.proving.failed_builds import NotBuilt
@@ -23,6 +24,7 @@ from fx_lsp.agent.running.observation import (
     weight_names,
     zero_unset_weights,
 )
+from fx_lsp.agent.running.replaced_parts import replace_missing_parts
 from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
 
 
@@ -34,6 +36,11 @@ class Program:
     state: torch.nn.Module
     names: frozenset[str]
     """The names of the weights and buffers that are observed."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The names of the missing classes of its submodules; see `replace_missing_parts`."""
+        return tuple(missing_parts(self.state)[0])
 
 
 def function_of(program: Program, file: ImportedFile, path: str, name: str) -> Program:
@@ -83,6 +90,7 @@ def build_program(file: ImportedFile, target: Target, names: frozenset[str] | No
     names = weight_names(state) if names is None else names
     zero_unset_weights(state)
     perturb_weights(state, names)
+    replace_missing_parts(state)
     return Program(built, state, names)
 
 
