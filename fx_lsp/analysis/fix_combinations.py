@@ -19,7 +19,8 @@ from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.analysis.target_captures import CAPTURE_TIME_FACTOR
 from fx_lsp.fixes import Fix
-from fx_lsp.fixes.editing.text_edits import applied, overlap
+from fx_lsp.fixes.editing.merged_changes import conflict, merged, without_clashes
+from fx_lsp.fixes.editing.text_edits import applied
 
 MOST_FAILURES = 25
 """How many failures of one file are handled at a time."""
@@ -51,7 +52,7 @@ class FixCombinations:
                 chosen.setdefault(first, []).append(failure)
         if sum(map(len, chosen.values())) < 2:
             return None
-        together = _as_one(chosen)
+        together = self._as_one(chosen)
         return together if await self._works(path, together, chosen, strictly=True) else None
 
     async def prove_together(
@@ -77,7 +78,7 @@ class FixCombinations:
                     continue
                 chosen.setdefault(fix, []).append(failure)
                 break
-        if len(chosen) > 1 and await self._works(path, together := _as_one(chosen), chosen, strictly=not unproven):
+        if len(chosen) > 1 and await self._works(path, together := self._as_one(chosen), chosen, strictly=not unproven):
             return together
         for fix, failures in chosen.items():
             if await self._works(path, fix, {fix: failures}, strictly=not unproven):
@@ -93,9 +94,10 @@ class FixCombinations:
 
     def part_of(self, path: str, together: Fix) -> Identity:
         """The identity of the first fix in a file that is a part of the edit ``together``; empty if there is none."""
+        places = {change.span for change in together.changes}
         for failure in self._failures(path):
             for fix in self._trials.first_fixes(failure):
-                if set(fix.changes) <= set(together.changes):
+                if places.issuperset(change.span for change in fix.changes):
                     return self.identity(failure, fix)
         return ()
 
@@ -108,6 +110,7 @@ class FixCombinations:
         mended = [failure for failures in chosen.values() for failure in failures]
         others = []
         proven = {each for each, failures in chosen.items() if any(self._is_proven(item, each) for item in failures)}
+        changes = without_clashes(chosen, self._scheduler.documents.text)
         for capture, traced in list(self._scheduler.results.counting(path)):
             own = [failure for failure in mended if traced.report and failure in traced.report.failures]
             if not own:
@@ -116,8 +119,8 @@ class FixCombinations:
             its = [each for each, failures in chosen.items() if not set(own).isdisjoint(failures)]
             proof = self._trials.known(own[0], fix) if len(own) == 1 else None
             if proof is None:
-                changes = dict.fromkeys(change for each in its for change in each.changes)
-                proof = await self._trials.attempt(path, traced, own, fix, changes)
+                part = merged(change for each in its for change in changes[each])
+                proof = await self._trials.attempt(path, traced, own, fix, part)
             if proof.verdict == "refuted":
                 return False
             if proof.verdict == "proven":
@@ -173,6 +176,10 @@ class FixCombinations:
                         reports[answer.target] = answer
         return reports
 
+    def _as_one(self, fixes: Iterable[Fix]) -> Fix:
+        changes = without_clashes(fixes, self._scheduler.documents.text).values()
+        return Fix(FIX_ALL, merged(change for its in changes for change in its))
+
     def _failures(self, path: str) -> list[Failure]:
         reports = [traced.report for _, traced in self._scheduler.results.counting(path) if traced.report]
         failures = (failure for report in reports for failure in report.failures if not failure.other_side)
@@ -181,13 +188,8 @@ class FixCombinations:
 
 def _fits(fix: Fix, chosen: Iterable[Fix]) -> bool:
     return not any(
-        overlap(change, other) for known in chosen if known != fix for other in known.changes for change in fix.changes
+        conflict(change, other) for known in chosen if known != fix for other in known.changes for change in fix.changes
     )
-
-
-def _as_one(fixes: Iterable[Fix]) -> Fix:
-    changes = dict.fromkeys(change for fix in fixes for change in fix.changes)
-    return Fix(FIX_ALL, tuple(changes))
 
 
 def _graph(report: Report) -> tuple[object, ...]:
