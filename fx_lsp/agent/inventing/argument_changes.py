@@ -11,21 +11,21 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from functools import partial
 from types import FunctionType
 from typing import Any
 
 from torch.nn import Module
 
-from fx_lsp.agent.inventing.argument_kinds import WIDTH, ArgumentKind, is_side, items_of, number_for
+from fx_lsp.agent.inventing.argument_kinds import WIDTH, ArgumentKind, is_placeholder, is_side, items_of, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
 from fx_lsp.agent.inventing.context_managers import entered
 from fx_lsp.agent.inventing.error_values import frames_of, mentions, names_read, path_of, steps_of, suspects_of, used_by
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
 from fx_lsp.agent.inventing.invented_values import OF_ARRAYS, TooLarge, module_classes
-from fx_lsp.agent.inventing.placeholder_defaults import is_placeholder
+from fx_lsp.agent.inventing.records_as_mappings import as_mapping
 from fx_lsp.agent.inventing.wanted_by_program import avoiding, chosen_from, compared_with, wanted_by_program
 from fx_lsp.agent.missing.missing_weights import lacks_weights
 
@@ -44,14 +44,18 @@ _KINDS = (
 _QUOTED = re.compile(r"'(\w+)'")
 _NO_SEQUENCE = re.compile(r"is not iterable|has no len|is not subscriptable")
 _NO_CALLABLE = re.compile(r"must be (?:a )?callable|is not (?:a )?callable")
+_NO_MAPPING = re.compile(r"is not a mapping|must be a mapping|is not iterable|is not subscriptable")
 _NO_ORDER = re.compile(r"not supported between instances of|unsupported operand type")
 _NO_NUMBER = re.compile(r"invalid literal for int|could not convert string to float")
 _NO_INTEGER = re.compile(r"object cannot be interpreted as an integer")
 _NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|string or bytes-like")
 _NO_KEYWORD = re.compile(r"__init__\(\) got an unexpected keyword argument '(\w+)'")
 """Python's messages about values: one that should be a list, one that should be a class or a function, one that should
-be a number, a string that should be a number, one that should be an integer, one that should be a string, a class whose
-constructor should take a keyword."""
+be a mapping, one that should be a number, a string that should be a number, one that should be an integer, one that
+should be a string, a class whose constructor should take a keyword."""
+
+_OF_MAPPINGS = frozenset({"get", "items", "keys", "values"})
+"""Attributes that show that a value should be a mapping."""
 
 _CLASS = re.compile(r"<class '(\S+)'>")
 """A class, as messages print it."""
@@ -115,6 +119,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     yield from wanted_by_program(error, plan)
     suspects = [(path, plan.kinds[path]) for path in suspects_of(error, plan) if path in plan.kinds]
     optional = [path for path in plan.optional if path not in plan.extra]
+    yield from _as_mappings(error, plan, suspects)
     yield from _looked_up(error, plan)
     yield from _indices(error, plan)
     if _NO_INTEGER.search(text):
@@ -172,6 +177,8 @@ def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     names = _QUOTED.findall(text)
     for path in plan.last_unpacked:
         yield Change(path, settings=tuple(names))
+        if others := plan.in_other_items(path):  # a loop gets no further before each item has them
+            yield Change(path, settings=tuple(names), others=(*others,))
     named = plan.taken(names)
     yield Change(extra=named)
     if more := [one for one in plan.inherited if one not in named]:
@@ -240,6 +247,19 @@ def _of_other_type(
         for path in plan.taken(_numbers_as_sequences(error), by_name=True):  # the program refuses its own default
             yield Change(path, ArgumentKind("list", items_of(path)), (path,))
             yield Change(path, ArgumentKind("value", [number_for(path)] * items_of(path)), (path,))  # `type(x) is list`
+
+
+def _as_mappings(
+    error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
+) -> Iterator[Change]:
+    """Objects of data classes that are mappings, too, if the program reads them as such: ``Layer(**config)``."""
+    is_asked = isinstance(error, AttributeError) and error.name in _OF_MAPPINGS
+    if not is_asked and not (isinstance(error, TypeError) and _NO_MAPPING.search(str(error))):
+        return
+    for path, kind in suspects:
+        is_record = kind.name == "object" and isinstance(kind.value, type) and is_dataclass(kind.value)
+        if is_record and (mapping := as_mapping(kind.value)):
+            yield Change(path, ArgumentKind("object", mapping), others=(*plan.in_other_items(path),))
 
 
 def _taking_keyword(error: BaseException, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:

@@ -1,4 +1,4 @@
-"""Guesses what kind of value a constructor's parameter takes, from the parameter's annotation and name alone."""
+"""Guesses what kind of value a constructor's parameter takes, from its annotation, name and default alone."""
 
 from __future__ import annotations
 
@@ -142,6 +142,31 @@ def first_guess(name: str, annotation: Any, namespace: Mapping[str, Any]) -> Arg
         except Exception:  # it is meant only for readers or a type checker
             annotation = _EMPTY
     return _by_annotation(name, annotation, namespace) or _by_name(name)
+
+
+_PLACEHOLDERS = {tuple: list, list: list, dict: dict, str: str, int: int}
+"""The types of defaults that may only hold a place, with the types of what is invented instead."""
+
+
+def is_placeholder(default: Any) -> bool:
+    """Whether a default may only hold the place of an argument: ``ch=()``, ``names={}``, ``groups=-1``.
+
+    It may be there only because a parameter before it has a default, too.
+    """
+    kind = type(default)
+    return kind in _PLACEHOLDERS and (default == -1 if kind is int else not default)
+
+
+def is_required(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter needs an argument: it has no default, or OmegaConf's mark of fields that lack a value."""
+    return parameter.default is parameter.empty or (type(parameter.default) is str and parameter.default == "???")
+
+
+def annotation_of(parameter: inspect.Parameter) -> Any:
+    """The annotation of a parameter. If there is none, the type of a default that holds the place of an argument."""
+    if parameter.annotation is parameter.empty and is_placeholder(parameter.default):
+        return _PLACEHOLDERS[type(parameter.default)]
+    return parameter.annotation
 
 
 def items_of(name: str) -> int:

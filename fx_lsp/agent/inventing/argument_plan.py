@@ -12,7 +12,15 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, config_class, first_guess, number_for
+from fx_lsp.agent.inventing.argument_kinds import (
+    ArgumentKind,
+    annotation_of,
+    config_class,
+    first_guess,
+    is_placeholder,
+    is_required,
+    number_for,
+)
 from fx_lsp.agent.inventing.flags import Flags
 from fx_lsp.agent.inventing.invented_values import (
     InventedDictionary,
@@ -31,7 +39,6 @@ from fx_lsp.agent.inventing.invented_values import (
     probe,
     probing_module_class,
 )
-from fx_lsp.agent.inventing.placeholder_defaults import annotation_of, is_placeholder, is_required
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_weights import without_weights
@@ -263,10 +270,12 @@ class ArgumentPlan:
 
     def _kind_of_another_item(self, path: str) -> ArgumentKind | None:
         """The kind of the same part of another item: of ``stages[0].depth`` for ``stages[1].depth``."""
-        if "[" not in path:
-            return None
+        return next((self.kinds[other] for other in self.in_other_items(path)), None)
+
+    def in_other_items(self, path: str) -> list[str]:
+        """The paths of the same part of other items: ``stages[0].depth`` for ``stages[1].depth``."""
         alike = _INDEX.sub("[]", path)
-        return next((kind for other, kind in self.kinds.items() if _INDEX.sub("[]", other) == alike), None)
+        return [one for one in self.kinds if "[" in path and one != path and _INDEX.sub("[]", one) == alike]
 
     def _completed(self, known: Any, path: str) -> Any:
         """An object of a class of the program, with those attributes that it was found to lack."""

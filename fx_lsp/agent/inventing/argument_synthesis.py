@@ -279,8 +279,8 @@ class _ArgumentSearch:
             self._plan.extra = (*before.extra, *change.extra)
             if change.kind is not None:
                 self._plan.kinds.update(dict.fromkeys(self._paths(change), change.kind))
-            if change.settings:
-                self._plan.settings[change.path] = (*before.settings.get(change.path, ()), *change.settings)
+            for path in (change.path, *change.others) if change.settings else ():
+                self._plan.settings[path] = (*before.settings.get(path, ()), *change.settings)
             new = self._attempt()
             if (new.rank > end.rank and not self._is_refused(change, new.error)) or self._is_within(change):
                 if others := [other for other in changes[at + 1 :] if is_choice(other) and other.path == change.path]:

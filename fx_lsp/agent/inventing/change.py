@@ -22,7 +22,7 @@ class Change:
     is_of_all: bool = False
     """Whether the kind applies to all items of the list that contains the value at the path."""
     others: tuple[str, ...] = ()
-    """Further paths that the kind applies to."""
+    """Further paths that the kind, or the settings, apply to."""
     is_due: bool = False
     """Whether the error shows that the arguments are lacking, so that to give them may end in an earlier error."""
 

@@ -1156,6 +1156,41 @@ def test_a_module_by_default_that_the_program_calls_for_a_module_becomes_a_class
     assert made(module(constructor)) == "M(width=64, act_layer=ReLU)"
 
 
+@dataclasses.dataclass
+class LayerConfig:
+    in_features: int
+    out_features: int = 4
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda config: nn.Linear(**config),
+        lambda config: nn.Linear(**{**config, "out_features": 8}),
+        lambda config: nn.Linear(config["in_features"], config.get("out_features")),
+        lambda config: nn.Linear(*(value for name, value in config.items() if list(config.keys()))),
+        lambda config: nn.Linear(*(config[name] for name in config if len(config) == len(config.values()))),
+    ],
+)
+def test_a_record_that_the_program_reads_as_a_mapping_is_one(read: Callable[[Any], nn.Module]) -> None:
+    def alone(self: Any, layer: LayerConfig) -> None:
+        assert read(layer).in_features == layer.in_features
+
+    def several(self: Any, layers: list[LayerConfig]) -> None:
+        assert [read(layer).in_features for layer in layers] == [layer.in_features for layer in layers]
+
+    alone.__annotations__, several.__annotations__ = {"layer": LayerConfig}, {"layers": list[LayerConfig]}
+    assert made(module(alone)) == "M(layer=LayerConfig(…))"
+    assert made(module(several)) == f"M(layers=[{', '.join(['LayerConfig(…)'] * 4)}])"
+
+
+def test_all_items_of_a_list_get_the_settings_that_each_of_them_lacks() -> None:
+    def constructor(self: Any, blocks: Any) -> None:
+        self.layers = nn.Sequential(*(nn.Linear(**block) for block in blocks))
+
+    assert made(module(constructor)) == "M(blocks=[…, …, …, …])"
+
+
 def test_a_number_whose_class_the_program_does_not_know_is_a_plain_number() -> None:
     def constructor(self: Any, space: Any) -> None:
         if type(space.n) is not int:
