@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, FrameType, ModuleType
@@ -43,11 +44,13 @@ class Lookup:
     def options(self) -> list[str | int | float]:
         """The table's other keys that are strings or numbers; of a namespace, the functions and classes to call.
 
-        Of these, the first are those whose names have a string in them that the function mentions, as in ``if "resnet"
-        in name``; then those that the namespace's own module defines.
+        Small numbers come first, those in strings too, since they make small models: ``resnet18`` before ``resnet101``.
+
+        Of those to call, the first are those whose names have a string in them that the function mentions, as in
+        ``if "resnet" in name``; then those that the namespace's own module defines.
         """
         plain = [option for option in self.table if type(option) in (str, int, float)]
-        others = sorted((option for option in plain if repr(option) != repr(self.key)), key=repr)
+        others = sorted((option for option in plain if repr(option) != repr(self.key)), key=_in_order)
         if not isinstance(self.table, Mapping) or "__name__" not in self.table:
             return others
         texts = [text for text in self.code.co_consts if isinstance(text, str) and len(text) >= SHORTEST]
@@ -70,6 +73,15 @@ class Lookup:
         except (TypeError, ValueError):
             return False
         return True
+
+
+def _in_order(option: object) -> list[str | int]:
+    """What sorts options: their text, in which numbers count as numbers."""
+    parts = _DIGITS.split(repr(option))
+    return [int(part) if at % 2 else part for at, part in enumerate(parts)]
+
+
+_DIGITS = re.compile(r"([0-9]+)")
 
 
 def lookups(frame: FrameType) -> Iterator[Lookup]:

@@ -1184,6 +1184,14 @@ def test_a_record_that_the_program_reads_as_a_mapping_is_one(read: Callable[[Any
     assert made(module(several)) == f"M(layers=[{', '.join(['LayerConfig(…)'] * 4)}])"
 
 
+def test_of_the_options_of_a_table_the_smallest_is_tried_first() -> None:
+    def constructor(self: Any, depth: Any, name: Any) -> None:
+        self.width = {152: 8, 101: 6, 18: 4}[depth]
+        self.layer = {"net101": nn.ReLU, "net18": nn.GELU}[name]()
+
+    assert made(module(constructor)) == "M(depth=18, name='net18')"
+
+
 def test_all_items_of_a_list_get_the_settings_that_each_of_them_lacks() -> None:
     def constructor(self: Any, blocks: Any) -> None:
         self.layers = nn.Sequential(*(nn.Linear(**block) for block in blocks))
