@@ -150,7 +150,7 @@ class Host:
         cls = self._file.namespace[target.symbol or ""]
         with _recording(cls, heir) as passed_on:
             host = self._make()
-        args, kwargs = next(iter(passed_on))
+        args, kwargs = passed_on[-1]  # a search for arguments builds many instances; the last one is in the host
         with Devices(on_meta=True):
             root = cls(*args, **kwargs)
         built = dataclasses.replace(host, root=root, concrete_args=None, shown=f"{cls.__name__}(…)")

@@ -81,3 +81,11 @@ async def test_a_base_class_may_have_its_verdict_from_what_a_function_builds(cli
     file = client.write("net.py", text)
     reports = (await client.trace(file, *(find_targets(file, text) or ()))).reports
     assert (reports["class:Base"].outcome, reports["class:Base"].reason) == ("traced", "")
+
+
+async def test_a_base_class_is_built_with_what_was_passed_on_when_its_subclass_could_be_built(client: Client) -> None:
+    text = BACKBONE.replace("FORWARD", FAILS).replace("__init__(self):", "__init__(self, depth):")
+    text = text.replace('add_module("stage",', 'add_module("stage" if depth in (18, 34) else "first",')
+    file = client.write("net.py", text)
+    reports = (await client.trace(file, *(find_targets(file, text) or ()))).reports
+    assert (reports["class:Backbone"].outcome, reports["class:Base"].outcome) == ("failed", "failed")
