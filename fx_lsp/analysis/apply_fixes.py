@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import tokenize
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
+from fx_lsp.agent.messages import Span
 from fx_lsp.analysis.fix_combinations import FixCombinations, Identity
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.analysis.worker_tasks import run_workers
@@ -36,9 +38,12 @@ async def mend(
     """
     changed: dict[str, str] = {}
     given_up: dict[str, set[Identity]] = {file: set() for file in files}
+    settled: set[str] = set()
     for _ in range(MOST_ROUNDS):
         before = sum(map(len, given_up.values()))
-        found = await _proven(combinations, given_up, unproven=unproven, jobs=jobs, progress=progress)
+        waiting = {file for file in files if _waits(scheduler, file, given_up.keys() - settled)}
+        turns = {file: left_out for file, left_out in given_up.items() if file not in waiting}
+        found = await _proven(combinations, turns, unproven=unproven, jobs=jobs, progress=progress)
         in_round: dict[str, str] = {}
         for file, proven in found.items():
             concerned = {file, *scheduler.results[file].dependencies, *(change.span.file for change in proven.changes)}
@@ -47,9 +52,24 @@ async def mend(
             if fix is not None:
                 in_round |= await _applied(scheduler, combinations, file, fix, given_up[file], trace)
         changed |= in_round
-        if not in_round and sum(map(len, given_up.values())) == before:
+        settled |= turns.keys() - in_round.keys()
+        if not in_round and sum(map(len, given_up.values())) == before and not waiting:
             break
     return {path: text for path, text in changed.items() if (disk := on_disk(path)) is None or disk.text != text}
+
+
+def _waits(scheduler: Scheduler, file: str, others: AbstractSet[str]) -> bool:
+    """Whether all that fails in a file's targets fails in ``others`` too, where the code stands: they come first."""
+    places = _places(scheduler, file)
+    elsewhere = {place for other in others - {file} for place in _places(scheduler, other) if place[1].file == other}
+    return bool(places) and places <= elsewhere
+
+
+def _places(scheduler: Scheduler, file: str) -> set[tuple[str, Span]]:
+    """The kind and the place of each failure of a file's targets."""
+    reports = [traced.report for _, traced in scheduler.results.counting(file) if traced.report]
+    failures = [failure for report in reports for failure in report.failures if not failure.other_side]
+    return {(failure.kind, failure.chain[-1].span) for failure in failures if failure.chain}
 
 
 def write(path: str, text: str) -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from fx_lsp.agent.messages import Capture, Failure, Report, Target
+from fx_lsp.agent.messages import Capture, Failure, Report, Target, Verdict
 from fx_lsp.analysis.fix_trials import FixTrials, edited_target
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
@@ -27,8 +27,14 @@ MOST_FAILURES = 25
 
 FIX_ALL = "Apply all proven fixes in this file"
 
+MOST_AT_ONCE = 3
+"""How often the first fixes of all failures are tried at the same time, each time without those that did not work."""
+
 Identity = tuple[str, ...]
 """See `FixCombinations.identity`."""
+
+_Chosen = dict[Fix, list[Failure]]
+"""Fixes, and which failures each of them should mend."""
 
 
 class FixCombinations:
@@ -41,19 +47,25 @@ class FixCombinations:
     async def prove_at_once(self, path: str, given_up: AbstractSet[Identity] = frozenset()) -> Fix | None:
         """The first fix of each of a file's failures as one edit; None unless it fixes several and is proven.
 
-        Trying the edit once takes as long as trying a single fix. ``given_up``: the fixes to leave out.
+        Trying the edit once takes as long as trying a single fix. Fixes that are not proven as a part of it are left
+        out, and the rest is tried again. ``given_up``: the fixes to leave out from the beginning.
         """
-        chosen: dict[Fix, list[Failure]] = {}
+        chosen: _Chosen = {}
         for failure in self._failures(path):
             fixes = await asyncio.to_thread(self._trials.first_fixes, failure)
             left = (fix for fix in fixes if self.identity(failure, fix) not in given_up)
             first = next((fix for fix in left if _fits(fix, chosen)), None)
             if first is not None:
                 chosen.setdefault(first, []).append(failure)
-        if sum(map(len, chosen.values())) < 2:
-            return None
-        together = self._as_one(chosen)
-        return together if await self._works(path, together, chosen, strictly=True) else None
+        for _ in range(MOST_AT_ONCE):
+            if sum(map(len, chosen.values())) < 2:
+                break
+            together = self._as_one(chosen)
+            working = await self._working(path, together, chosen)
+            if working == chosen:
+                return together if await self._leaves_alone(path, together, chosen) else None
+            chosen = working
+        return None
 
     async def prove_together(
         self, path: str, *, unproven: bool = False, given_up: set[Identity] | None = None
@@ -67,7 +79,7 @@ class FixCombinations:
         wanted = ("proven", "untried") if unproven else ("proven",)
         given_up = set() if given_up is None else given_up
         before = frozenset(given_up)
-        chosen: dict[Fix, list[Failure]] = {}
+        chosen: _Chosen = {}
         for failure in self._failures(path):
             async for fix in self._trials.one_by_one(failure):
                 identity = self.identity(failure, fix)
@@ -101,43 +113,60 @@ class FixCombinations:
                     return self.identity(failure, fix)
         return ()
 
-    async def _works(self, path: str, fix: Fix, chosen: Mapping[Fix, Sequence[Failure]], *, strictly: bool) -> bool:
+    async def _works(self, path: str, fix: Fix, chosen: _Chosen, *, strictly: bool) -> bool:
         """Whether ``fix``, which combines the ``chosen`` fixes, is refuted for no target of the file.
 
         ``strictly``: each of the ``chosen`` fixes must also be proven, alone or as a part of ``fix``, for a target that
         it mends. What can't be tried for one target may be proven for another.
         """
-        mended = [failure for failures in chosen.values() for failure in failures]
-        others = []
-        proven = {each for each, failures in chosen.items() if any(self._is_proven(item, each) for item in failures)}
+        proven = self._known_as_proven(chosen)
+        async for its, verdict in self._tried(path, fix, chosen):
+            if verdict == "refuted":
+                return False
+            if verdict == "proven":
+                proven.update(its)
+        is_proven = proven == chosen.keys() or not strictly
+        return is_proven and await self._leaves_alone(path, fix, chosen)
+
+    async def _working(self, path: str, fix: Fix, chosen: _Chosen) -> _Chosen:
+        """Those of the ``chosen`` fixes that are proven as a part of ``fix``, which has all, and never refuted."""
+        proven, refuted = self._known_as_proven(chosen), set[Fix]()
+        async for its, verdict in self._tried(path, fix, chosen):
+            if verdict != "untried":
+                (proven if verdict == "proven" else refuted).update(its)
+        return {each: failures for each, failures in chosen.items() if each in proven - refuted}
+
+    async def _tried(self, path: str, fix: Fix, chosen: _Chosen) -> AsyncIterator[tuple[list[Fix], Verdict]]:
+        """For each target that ``fix`` should mend: which of the ``chosen`` fixes mend it, and whether it does."""
         changes = without_clashes(chosen, self._scheduler.documents.text)
-        for capture, traced in list(self._scheduler.results.counting(path)):
-            own = [failure for failure in mended if traced.report and failure in traced.report.failures]
+        for _, traced in list(self._scheduler.results.counting(path)):
+            own = _own_failures(traced, chosen)
             if not own:
-                others.append((capture, traced))
                 continue
             its = [each for each, failures in chosen.items() if not set(own).isdisjoint(failures)]
             proof = self._trials.known(own[0], fix) if len(own) == 1 else None
             if proof is None:
                 part = merged(change for each in its for change in changes[each])
                 proof = await self._trials.attempt(path, traced, own, fix, part)
-            if proof.verdict == "refuted":
-                return False
-            if proof.verdict == "proven":
-                proven.update(its)
-        is_proven = proven == chosen.keys() or not strictly
-        return is_proven and await self._leaves_alone(path, others, fix)
+            yield its, proof.verdict
+
+    def _known_as_proven(self, chosen: _Chosen) -> set[Fix]:
+        return {
+            each for each, failures in chosen.items() if any(self._is_proven(failure, each) for failure in failures)
+        }
 
     def _is_proven(self, failure: Failure, fix: Fix) -> bool:
         proof = self._trials.known(failure, fix)
         return proof is not None and proof.verdict == "proven"
 
-    async def _leaves_alone(self, path: str, others: Sequence[tuple[Capture, Traced]], fix: Fix) -> bool:
-        """Whether an edit does not break ``others``, the targets of the file that it should not mend.
+    async def _leaves_alone(self, path: str, fix: Fix, chosen: _Chosen) -> bool:
+        """Whether an edit does not break the targets of the file in which it should not mend anything.
 
         They are captured in the edited text. If a target has the same graph as before, the edit does not concern it;
         otherwise the edit is tried.
         """
+        counting = self._scheduler.results.counting(path)
+        others = [(capture, traced) for capture, traced in counting if not _own_failures(traced, chosen)]
         snapshot = self._scheduler.documents.snapshot()
         edited = applied(fix.changes, snapshot.lines_of)
         overlays = {**snapshot.overlays(), **edited}
@@ -184,6 +213,12 @@ class FixCombinations:
         reports = [traced.report for _, traced in self._scheduler.results.counting(path) if traced.report]
         failures = (failure for report in reports for failure in report.failures if not failure.other_side)
         return list(dict.fromkeys(failures))[:MOST_FAILURES]
+
+
+def _own_failures(traced: Traced, chosen: _Chosen) -> list[Failure]:
+    """The failures of a target that the ``chosen`` fixes should mend."""
+    known = traced.report.failures if traced.report else ()
+    return [failure for failures in chosen.values() for failure in failures if failure in known]
 
 
 def _fits(fix: Fix, chosen: Iterable[Fix]) -> bool:

@@ -14,6 +14,7 @@ from lsprotocol import types
 
 import fx_lsp.server.features.code_actions
 from fx_lsp.agent.messages import Failure, Outcome, Proof, Report, Span, Step, Verdict
+from fx_lsp.analysis.apply_fixes import _waits
 from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.directive_edits import INPUTS
@@ -355,12 +356,16 @@ def one_change(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> 
     return (Fix(fix.title, fix.changes[-1:]),)
 
 
-async def two_targets(bench: Bench) -> tuple[str, str]:
-    """The path and the text of a file with two targets, one of which fails at ``len(x)``, the other at ``sum(z)``."""
-    text = f"{MODEL}torch.fx.symbolic_trace(lambda z: sum(z))\n"
+async def two_targets(bench: Bench, *more: str) -> tuple[str, str]:
+    """The path and the text of a file with two targets, one of which fails at ``len(x)``, the other at ``sum(z)``.
+
+    ``more``: what further targets compute of ``z``, and fail at.
+    """
+    parts = ("sum(z)", *more)
+    text = MODEL + "".join(f"torch.fx.symbolic_trace(lambda z: {part})\n" for part in parts)
     path = bench.open("model.py", text)
     request = await bench.agent.asked()
-    for target, part in zip(request.targets, ("len(x)", "sum(z)"), strict=True):
+    for target, part in zip(request.targets, ("len(x)", *parts), strict=True):
         request.report(target.key, failure_at(span_of(path, text, part)))
     request.done()
     await bench.complete(path)
@@ -391,6 +396,38 @@ async def test_an_edit_is_not_proven_if_one_of_its_fixes_is_not(bench: Bench) ->
     for verdict in ("proven", "untried"):
         (await bench.agent.tried()).settle(verdict)
     assert await proving is None
+
+
+async def test_what_is_not_proven_at_once_is_left_out(bench: Bench) -> None:
+    bench.proofs.trials.find_fixes = one_change
+    path, text = await two_targets(bench, "max(z)")
+    proving = asyncio.create_task(bench.proofs.combinations.prove_at_once(path))
+    for verdict in ("proven", "untried", "proven"):
+        (await bench.agent.tried()).settle(verdict)
+    for _ in ("len(x)", "max(z)"):
+        left = await bench.agent.tried()
+        assert left.message.edited == {path: text.replace("len(x)", "2").replace("max(z)", "2")}
+        left.settle("proven")
+    other = await bench.agent.asked()  # the target that is left out is traced in the edited text
+    other.report(other.targets[0].key, failure_at(span_of(path, text, "sum(z)")))
+    other.done()
+    fix = await proving
+    assert fix is not None
+    assert len(fix.changes) == 2
+
+
+async def test_a_file_waits_for_the_fixes_of_the_files_that_hold_the_failing_code(bench: Bench) -> None:
+    layers = bench.open("layers.py", NET)
+    failure = failure_at(span_of(layers, NET, "len(x)"))
+    await bench.traced(layers, failure)
+    user = bench.open("user.py", MODEL)
+    await bench.traced(user, failure)
+    assert _waits(bench.scheduler, user, {layers, user})
+    assert not _waits(bench.scheduler, user, {user})
+    assert not _waits(bench.scheduler, layers, {layers, user})
+    both = bench.open("both.py", MODEL)
+    await bench.traced(both, failure, failure_at(span_of(both, MODEL, "sum(x)")))
+    assert not _waits(bench.scheduler, both, {layers, both})
 
 
 async def test_a_fix_that_was_given_up_is_not_tried_again(opened: Opened) -> None:
