@@ -192,17 +192,17 @@ def _recorded(
     """What ``whole`` calls ``part`` with: on the ``guesses``, and in a search for inputs that ``whole`` accepts."""
 
     def may_run_whole(share: float = 1.0) -> bool:
-        return may_run(SHARE_FOR_WHOLE * share)
+        return may_run(SHARE_FOR_WHOLE * share, strictly=True)  # a run that is ended has recorded what it came to
 
     cheap = itertools.takewhile(lambda _: may_run_whole(), guesses)
     return recorded_inputs(part, whole, itertools.chain(cheap, solutions(whole, {}, may_run_whole)))
 
 
-def _may_run(budget: SearchBudget, share: float = 1.0) -> bool:
+def _may_run(budget: SearchBudget, share: float = 1.0, *, strictly: bool = False) -> bool:
     """Whether the program may be run once more in search of inputs; some runs are a step of the search."""
     if budget.runs % RUNS_OF_A_STEP == 0:
         ChildRunner.go_on()
-    return budget.may_run(share)
+    return budget.may_run(share, strictly=strictly)
 
 
 def optional_inputs(program: Program, search: InputSearch, first: Input, most_runs: int) -> tuple[Input, ...]:

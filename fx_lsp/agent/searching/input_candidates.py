@@ -23,8 +23,8 @@ from fx_lsp.agent.searching.written_lists import written_lists
 from fx_lsp.agent.searching.written_options import written_options
 from fxcore.explore.guess_inputs import guesses
 
-MOST_GUESSED = 1 << 26
-"""How many elements the tensors of one guess may have. A volume with the sides of an image would take gigabytes."""
+MOST_GUESSED = 1 << 23
+"""How many elements the tensors of one guess may have. A volume with the sides of an image has far more."""
 
 MOST_GUESSES = 24
 """How many of the inputs that the layers suggest are tried."""

@@ -21,6 +21,10 @@ CALL = 400_000
 """What a call to a function of torch counts as, besides the operations on numbers: Python takes its time, too."""
 
 
+class TooMuchWork(Exception):
+    """Ends a run that does more than it may."""
+
+
 class SearchBudget(TorchFunctionMode):
     """While it is active, counts the operations of the program that is run."""
 
@@ -33,21 +37,33 @@ class SearchBudget(TorchFunctionMode):
         self.operations = 0
         """How many operations on numbers the runs have done, without what their calls count as."""
         self._calls = 0
+        self._most = math.inf
 
-    def may_run(self, share: float = 1.0) -> bool:
-        """Whether the program may be run once more, with a ``share`` of the budget; to be asked before each run."""
+    def may_run(self, share: float = 1.0, *, strictly: bool = False) -> bool:
+        """Whether the program may be run once more, with a ``share`` of the budget; to be asked before each run.
+
+        ``strictly``: a run that exceeds the share ends with `TooMuchWork`. Otherwise it goes on to its end.
+        """
         if self.runs >= share * self._share * MOST_RUNS or not self.has_left(share):
             return False
         self.runs += 1
+        self._most = share * self._share * MOST_WORK if strictly else math.inf
         return True
 
     def has_left(self, share: float) -> bool:
         """Whether the runs have done less than a ``share`` of the operations that they may do."""
-        return self.operations + CALL * self._calls <= share * self._share * MOST_WORK
+        return self._work <= share * self._share * MOST_WORK
+
+    @property
+    def _work(self) -> int:
+        return self.operations + CALL * self._calls
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        if self._work > self._most:
+            self._most = math.inf  # what follows is not the run
+            raise TooMuchWork
         output = func(*args, **(kwargs or {}))
         self._calls += 1
         self.operations += _operations(getattr(func, "__name__", "").strip("_"), args, output)

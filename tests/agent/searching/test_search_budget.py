@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from fx_lsp.agent.searching import search_budget
-from fx_lsp.agent.searching.search_budget import SearchBudget
+from fx_lsp.agent.searching.search_budget import SearchBudget, TooMuchWork
 
 
 def runs_until_spent(weight: torch.Tensor, x: torch.Tensor) -> int:
@@ -37,6 +37,22 @@ def test_large_runs_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_budget, "MOST_WORK", 10 * (64 * 32 * 2048 + search_budget.CALL))
     assert runs_until_spent(torch.rand(64, 2048), torch.rand(32, 2048)) == 11
     assert runs_until_spent(torch.rand(2, 2), torch.rand(2, 2)) > 50
+
+
+def test_a_run_that_must_not_exceed_its_share_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_budget, "MOST_WORK", 10 * search_budget.CALL)
+    x = torch.rand(2, 2)
+    budget = SearchBudget()
+    with budget:
+        assert budget.may_run(1 / 2, strictly=True)
+        with pytest.raises(TooMuchWork):
+            for _ in range(10):
+                torch.relu(x)
+        assert budget.has_left(1.0)
+        assert budget.may_run()
+        for _ in range(10):  # this run goes on
+            torch.relu(x)
+        assert not budget.may_run()
 
 
 X = torch.rand(2, 10, 32)
