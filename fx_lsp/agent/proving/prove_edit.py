@@ -8,7 +8,7 @@ can't be determined, the edit is not proven. A large program is represented by t
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
@@ -77,7 +77,11 @@ def prove(request: Prove, builtin: Collection[str], remembered: Remembered | Non
         reason = trial.run()
         emit(Proof(request.id, "proven", reason))
     except ProofEnded as end:
-        emit(Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.moved_to))
+        reason = trial.run_with_other_arguments() if end.lacks_inputs else ""
+        if reason:
+            emit(Proof(request.id, "proven", reason))
+        else:
+            emit(Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.moved_to))
 
 
 class _EditProof:
@@ -86,6 +90,7 @@ class _EditProof:
     def __init__(self, request: Prove, builtin: Collection[str], remembered: Remembered | None, emit: Emit) -> None:
         self._context = ProofContext(request, builtin)
         self._request = request
+        self._builtin = builtin
         self._edit = self._context.edit
         self._remembered = remembered
         self._emit = emit
@@ -110,6 +115,34 @@ class _EditProof:
             if not before.is_small or (end.verdict == "refuted" and largest < FEWEST):
                 raise
         return self._context.apart()(partial(self._after, self._examined(small=False).before))
+
+    def run_with_other_arguments(self) -> str:
+        """Why the edit is proven with the arguments that fx-lsp invents for the edited program; empty if it is not.
+
+        What the program does behind the failure may show that it needs others than those that the failure left unseen.
+        """
+        request = self._request
+        target, edited = request.target, request.edited_target
+        if not (target.recipe.made_up and edited.recipe.made_up) or target.recipe.file or self._edit.fixes_argument:
+            return ""
+        try:
+            before, shown = map(self._context.apart(), (self._shown_before, self._shown_after))
+            if shown == before or "…" in shown:  # what a part stands for that is not shown can't be evaluated
+                return ""
+            recipe = replace(target.recipe, root=replace(target.recipe.root, source=shown), made_up=False)
+            targets = (replace(one, recipe=recipe, fallbacks=()) for one in (target, edited))
+            other = replace(request, target=next(targets), edited_target=next(targets))
+            return f"{_EditProof(other, self._builtin, None, lambda item: None).run()}, built by `{shown}`"
+        except ProofEnded:
+            return ""
+
+    def _shown_before(self) -> str:
+        """The expression that builds the program before the edit."""
+        return build_program(self._context.import_old(), self._request.target).built.shown
+
+    def _shown_after(self) -> str:
+        """As `_shown_before`, after the edit."""
+        return build_program(self._context.import_new(), self._request.edited_target).built.shown
 
     def _check_early(self, *, small: bool) -> None:
         """Raises `ProofEnded` if the edited program can't be captured, which takes little time to find out.

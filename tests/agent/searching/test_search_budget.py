@@ -39,6 +39,11 @@ def test_large_runs_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert runs_until_spent(torch.rand(2, 2), torch.rand(2, 2)) > 50
 
 
+def often(function: Callable[[torch.Tensor], object], x: torch.Tensor) -> None:
+    for _ in range(10):
+        function(x)
+
+
 def test_a_run_that_must_not_exceed_its_share_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_budget, "MOST_WORK", 10 * search_budget.CALL)
     x = torch.rand(2, 2)
@@ -46,12 +51,10 @@ def test_a_run_that_must_not_exceed_its_share_is_ended(monkeypatch: pytest.Monke
     with budget:
         assert budget.may_run(1 / 2, strictly=True)
         with pytest.raises(TooMuchWork):
-            for _ in range(10):
-                torch.relu(x)
+            often(torch.relu, x)
         assert budget.has_left(1.0)
         assert budget.may_run()
-        for _ in range(10):  # this run goes on
-            torch.relu(x)
+        often(torch.relu, x)  # this run goes on
         assert not budget.may_run()
 
 
