@@ -61,12 +61,12 @@ class SearchBudget(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if self._work > self._most:
-            self._most = math.inf  # what follows is not the run
-            raise TooMuchWork
         output = func(*args, **(kwargs or {}))
         self._calls += 1
         self.operations += _operations(getattr(func, "__name__", "").strip("_"), args, output)
+        if self._work > self._most:  # asked now, since the next call may be the search's own, not the run's
+            self._most = math.inf
+            raise TooMuchWork
         return output
 
 

@@ -58,6 +58,16 @@ def test_a_run_that_must_not_exceed_its_share_is_ended(monkeypatch: pytest.Monke
         assert not budget.may_run()
 
 
+def test_the_last_call_of_a_run_may_exceed_its_share_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_budget, "MOST_WORK", search_budget.CALL)
+    budget = SearchBudget()
+    with budget:
+        assert budget.may_run(1 / 2, strictly=True)
+        with pytest.raises(TooMuchWork):
+            torch.relu(X)
+        torch.rand(2, 2)  # the search makes the next input
+
+
 X = torch.rand(2, 10, 32)
 COSTLY: dict[str, tuple[Callable[[], object], int]] = {
     "einsum": (lambda: torch.einsum("bix,iox->bo", X, torch.rand(10, 5, 32)), 2 * 5 * 10 * 32),
