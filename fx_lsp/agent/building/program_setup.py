@@ -60,8 +60,10 @@ def _number_in_branch(name: str, file: str) -> int | float | None:
     """The first number that the branches of an ``if`` in a file assign to the global ``name``; None if none does."""
     with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         tree = ast.parse("".join(linecache.getlines(file)))
-        branches = [statement for statement in tree.body if isinstance(statement, ast.If)]
-        for node in (node for branch in branches for node in ast.walk(branch)):
+        open_ones: list[ast.AST] = [statement for statement in tree.body if isinstance(statement, ast.If)]
+        for node in open_ones:
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):  # with names of their own
+                open_ones += ast.iter_child_nodes(node)
             match node:
                 case ast.Assign(targets=[ast.Name(id=bound)], value=ast.Constant(value=int() | float() as number)):
                     if bound == name and not isinstance(number, bool):

@@ -3,6 +3,7 @@
 # Tagger: unchecked
 # Reader: traced
 # Unnumbered: unchecked
+# Unset: unchecked
 
 import argparse
 
@@ -21,6 +22,10 @@ elif opt.corpus == "faces":
     channels = 3
 if opt.corpus == "letters":
     source = open("letters.txt")
+
+    def read():
+        letters = 26
+        return source.read(letters)
 
 
 class Net(nn.Module):
@@ -54,6 +59,15 @@ class Unnumbered(nn.Module):
     def __init__(self):
         super().__init__()
         self.layer = nn.Embedding(len(source.read()), 4)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Unset(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(letters, 4)
 
     def forward(self, x):
         return self.layer(x)
