@@ -181,7 +181,7 @@ class TargetRun:
         try:
             by_default = self._by_default(built, on_meta)
         except InconclusiveOnMeta as inconclusive:
-            if not any("meta" in str(cause) for cause in causes(inconclusive.__cause__)):
+            if not any("meta" in str(cause).lower() for cause in causes(inconclusive.__cause__)):
                 with contextlib.suppress(InconclusiveOnMeta):
                     failed = self._failed(ended, built, on_meta)
                     inconclusive.certain = failed if failed.outcome == "failed" else None

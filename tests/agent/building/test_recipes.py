@@ -128,25 +128,35 @@ async def test_optional_inputs_are_omitted_where_no_call_is_known(client: Client
     assert (known.outcome, known.failures[0].kind) == ("failed", "len")
 
 
-async def test_a_failure_at_an_optional_input_counts_if_the_cpu_has_no_room_for_the_module(client: Client) -> None:
+@pytest.mark.parametrize(
+    ("by_default", "outcome"),
+    [('raise ValueError("what is x?")', "failed"), ("x = torch.unique(self.known)", "out-of-memory")],
+    ids=["no device helps", "only the meta device fails"],
+)
+async def test_a_failure_at_an_optional_input_counts_if_the_cpu_has_no_room_for_the_module(
+    client: Client, by_default: str, outcome: str
+) -> None:
     file = client.write(
         "large.py",
-        """
+        f"""
+        import torch
         from torch import nn
 
         class Large(nn.Module):
             def __init__(self, width):
                 super().__init__()
                 self.layer = nn.Linear(100_000, 100_000)
+                self.known = torch.zeros(3)
 
             def forward(self, x=None, flag=None):
                 if x is None:
-                    raise ValueError("what is x?")
+                    {by_default}
                 return self.layer(x) if flag else x
         """,
     )
     report = (await client.trace(file, *find_targets(file, Path(file).read_text()) or ())).only
-    assert (report.outcome, [failure.kind for failure in report.failures]) == ("failed", ["control-flow"])
+    kind = "control-flow" if outcome == "failed" else "memory-limit"
+    assert (report.outcome, [failure.kind for failure in report.failures]) == (outcome, [kind])
 
 
 async def test_an_input_that_is_optional_only_by_name_is_not_omitted(client: Client) -> None:
