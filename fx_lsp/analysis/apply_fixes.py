@@ -126,7 +126,7 @@ async def _applied(
     edited = applied(fix.changes, scheduler.documents.lines)
     affected = [other for other, result in scheduler.results.items() if ({other} | result.dependencies) & edited.keys()]
     old = {path: scheduler.documents.text(path) or "" for path in edited}
-    part = combinations.part_of(file, fix)
+    part = combinations.part_of(file, fix, given_up)
     could = _targets(scheduler, affected, traced=True)
     await _change(scheduler, edited, affected, trace)
     if could.isdisjoint(_targets(scheduler, affected, traced=False)):

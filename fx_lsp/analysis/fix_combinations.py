@@ -104,13 +104,17 @@ class FixCombinations:
         changes = [change.text for change in fix.changes]
         return (owner[1].target.key if owner else "", failure.kind, failure.operation, *steps, fix.title, *changes)
 
-    def part_of(self, path: str, together: Fix) -> Identity:
-        """The identity of the first fix in a file that is a part of the edit ``together``; empty if there is none."""
+    def part_of(self, path: str, together: Fix, given_up: AbstractSet[Identity] = frozenset()) -> Identity:
+        """The identity of the first fix in a file that is a part of the edit ``together``; empty if there is none.
+
+        The edit has none of the fixes ``given_up``, though it may change the same places as one of them.
+        """
         places = {change.span for change in together.changes}
         for failure in self._failures(path):
             for fix in self._trials.first_fixes(failure):
-                if places.issuperset(change.span for change in fix.changes):
-                    return self.identity(failure, fix)
+                identity = self.identity(failure, fix)
+                if identity not in given_up and places.issuperset(change.span for change in fix.changes):
+                    return identity
         return ()
 
     async def _works(self, path: str, fix: Fix, chosen: _Chosen, *, strictly: bool) -> bool:

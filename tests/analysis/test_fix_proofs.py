@@ -442,6 +442,18 @@ async def test_a_fix_that_was_given_up_is_not_tried_again(opened: Opened) -> Non
     assert opened.bench.agent.attempts.empty()
 
 
+async def test_an_edit_has_no_part_that_was_given_up_before(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    failure = failure_at(span_of(path, MODEL, "len(x)"))
+    fixes = [Fix(f"Take {number}", (TextChange(failure.chain[-1].span, number),)) for number in ("2", "3")]
+    bench.proofs.trials.find_fixes = lambda *_: tuple(fixes)
+    await bench.traced(path, failure)
+    combinations = bench.proofs.combinations
+    first, other = (combinations.identity(failure, fix) for fix in fixes)
+    assert combinations.part_of(path, fixes[0]) == first
+    assert combinations.part_of(path, fixes[1], {first}) == other
+
+
 @pytest.mark.parametrize("verdict", ["proven", "refuted", "untried"])
 async def test_proving_all_fixes_at_once_takes_one_trial(opened: Opened, verdict: Verdict) -> None:
     bench = opened.bench
