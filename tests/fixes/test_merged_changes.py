@@ -64,6 +64,12 @@ def test_a_name_that_the_file_has_is_not_taken() -> None:
     assert "_part_3()" in without_clashes(fixes, text.get)[fixes[1]][-1].text
 
 
+def test_an_attribute_of_the_name_keeps_it() -> None:
+    fixes = moved(5, 4, "1"), moved(9, 8, "self._part")
+    changed = without_clashes(fixes, {FILE: TEXT}.get)[fixes[1]]
+    assert changed[1].text.startswith("def _part_2():\n    return self._part\n")
+
+
 def test_two_functions_may_be_added_above_the_same_class() -> None:
     text = put_together(moved(5, 4, "1"), moved(9, 4, "2", "_other"))
     assert text.index("def _part") < text.index("def _other") < text.index("class One")

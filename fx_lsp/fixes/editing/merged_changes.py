@@ -20,6 +20,9 @@ _FUNCTION = re.compile(r"^def (\w+)\(", re.MULTILINE)
 
 _WORD = re.compile(r"\w+")
 
+_NAME = re.compile(r"(?<![.\w])\w+")
+"""A word that is no attribute's name."""
+
 
 def conflict(one: TextChange, other: TextChange) -> bool:
     """Whether the two changes can't both be made: they overlap, or insert something but lines of the module there."""
@@ -72,13 +75,13 @@ def _adds_to_module(change: TextChange) -> bool:
 
 
 def _function_added(change: TextChange) -> str | None:
-    """The name of the function that the change adds to the module, if it adds nothing else."""
+    """The name of the function that the change adds to the module, if what it adds begins with one."""
     found = _FUNCTION.match(change.text) if _adds_to_module(change) else None
     return found[1] if found else None
 
 
 def _renamed(change: TextChange, names: Mapping[str, str]) -> TextChange:
-    return replace(change, text=_WORD.sub(lambda word: names.get(word[0], word[0]), change.text))
+    return replace(change, text=_NAME.sub(lambda word: names.get(word[0], word[0]), change.text))
 
 
 def _joined(text: str, other: str) -> str:
