@@ -44,12 +44,14 @@ class FixCombinations:
         self._scheduler = scheduler
         self._trials = trials
 
-    async def prove_at_once(self, path: str, given_up: AbstractSet[Identity] = frozenset()) -> Fix | None:
+    async def prove_at_once(self, path: str, given_up: set[Identity] | None = None) -> Fix | None:
         """The first fix of each of a file's failures as one edit; None unless it fixes several and is proven.
 
         Trying the edit once takes as long as trying a single fix. Fixes that are not proven as a part of it are left
-        out, and the rest is tried again. ``given_up``: the fixes to leave out from the beginning.
+        out, and the rest is tried again. ``given_up``: the fixes to leave out from the beginning; those are added that
+        are refuted for a target that no other fix should mend.
         """
+        given_up = set() if given_up is None else given_up
         chosen: _Chosen = {}
         for failure in self._failures(path):
             fixes = await asyncio.to_thread(self._trials.first_fixes, failure)
@@ -61,7 +63,7 @@ class FixCombinations:
             if sum(map(len, chosen.values())) < 2:
                 break
             together = self._as_one(chosen)
-            working = await self._working(path, together, chosen)
+            working = await self._working(path, together, chosen, given_up)
             if working == chosen:
                 return together if await self._leaves_alone(path, together, chosen) else None
             chosen = working
@@ -132,10 +134,15 @@ class FixCombinations:
         is_proven = proven == chosen.keys() or not strictly
         return is_proven and await self._leaves_alone(path, fix, chosen)
 
-    async def _working(self, path: str, fix: Fix, chosen: _Chosen) -> _Chosen:
-        """Those of the ``chosen`` fixes that are proven as a part of ``fix``, which has all, and never refuted."""
+    async def _working(self, path: str, fix: Fix, chosen: _Chosen, given_up: set[Identity]) -> _Chosen:
+        """Those of the ``chosen`` fixes that are proven as a part of ``fix``, which has all, and never refuted.
+
+        Those that are refuted for a target that no other of them should mend are added to ``given_up``.
+        """
         proven, refuted = self._known_as_proven(chosen), set[Fix]()
         async for its, verdict in self._tried(path, fix, chosen):
+            if verdict == "refuted" and len(its) == 1:
+                given_up.update(self.identity(failure, its[0]) for failure in chosen[its[0]])
             if verdict != "untried":
                 (proven if verdict == "proven" else refuted).update(its)
         return {each: failures for each, failures in chosen.items() if each in proven - refuted}

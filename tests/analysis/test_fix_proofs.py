@@ -416,6 +416,17 @@ async def test_what_is_not_proven_at_once_is_left_out(bench: Bench) -> None:
     assert len(fix.changes) == 2
 
 
+async def test_what_is_refuted_for_a_target_of_its_own_is_given_up(bench: Bench) -> None:
+    bench.proofs.trials.find_fixes = one_change
+    path, _ = await two_targets(bench, "max(z)")
+    given_up: set[tuple[str, ...]] = set()
+    proving = asyncio.create_task(bench.proofs.combinations.prove_at_once(path, given_up))
+    for verdict in ("refuted", "untried", "proven"):
+        (await bench.agent.tried()).settle(verdict)
+    assert await proving is None
+    assert ["Take 2 in line 5" in identity for identity in given_up] == [True]
+
+
 async def test_a_file_waits_for_the_fixes_of_the_files_that_hold_the_failing_code(bench: Bench) -> None:
     layers = bench.open("layers.py", NET)
     failure = failure_at(span_of(layers, NET, "len(x)"))
