@@ -19,7 +19,7 @@ def faults(size):
 
 
 reuse_freed_memory()
-print(faults(64 << 20), faults(64 << 20))
+print(faults(16 << 20), faults(16 << 20))
 """
 
 
