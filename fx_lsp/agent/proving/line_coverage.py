@@ -106,7 +106,8 @@ def recording_lines(parts: Collection[Part], seen: Seen) -> Iterator[None]:
             if event == "opcode":
                 if jump is not None:
                     seen.add((file, jump[0], _jump(frame.f_code, jump[1], frame.f_lasti)))
-                jump = (frame.f_lineno, frame.f_lasti) if frame.f_lasti in _conditional_jumps(frame.f_code) else None
+                jumps = not TELLS_COLUMNS and frame.f_lasti in _conditional_jumps(frame.f_code)
+                jump = (frame.f_lineno, frame.f_lasti) if jumps else None
                 if place := _place(frame.f_code, frame.f_lasti):
                     seen.add((file, *place))
                     run.add(place)
@@ -167,15 +168,17 @@ def _all_jumps_vary(jumps: Iterable[int]) -> bool:
 @functools.cache
 def _conditional_jumps(code: CodeType) -> frozenset[int]:
     """The offsets of the instructions that jump or go on, depending on a value."""
-    if TELLS_COLUMNS:
-        return frozenset()
     return frozenset(one.offset for one in dis.get_instructions(code) if "JUMP" in one.opname and "IF_" in one.opname)
 
 
 @functools.cache
 def _place(code: CodeType, offset: int) -> tuple[int, int] | None:
-    """The line and column of an instruction; None if the interpreter does not know."""
-    if not TELLS_COLUMNS:
+    """The line and column of an instruction; None if the interpreter does not know, or if it may jump.
+
+    In Python 3.11, a jump to one of the sides of a conditional expression is where the expression begins, and so does
+    its first side.
+    """
+    if not TELLS_COLUMNS or offset in _conditional_jumps(code):
         return None
     line, _, col, _ = list(code.co_positions())[offset // 2]  # type: ignore[attr-defined]
     return None if line is None or col is None else (line, col)
@@ -343,9 +346,9 @@ def _run_through(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 def _sides(file: str, nodes: Collection[ast.AST], new: str) -> Iterator[Part]:
     """Both sides of the conditional expressions among ``nodes`` that are not in ``new``."""
-    kept = {ast.dump(node) for node in ast.walk(_parsed(new)) if isinstance(node, ast.IfExp)}
+    kept = {_text(node) for node in ast.walk(_parsed(new)) if isinstance(node, ast.IfExp)}
     for node in nodes:
-        if isinstance(node, ast.IfExp) and ast.dump(node) not in kept:
+        if isinstance(node, ast.IfExp) and _text(node) not in kept:
             if not TELLS_COLUMNS:
                 yield Part(file, range(node.lineno, (node.end_lineno or node.lineno) + 1), chooses=True)
                 continue

@@ -573,6 +573,17 @@ UNTRIED = {
         ),
         "no input was found that reaches both sides of line",
     ),
+    "the first side of an expression, which no input takes": (
+        Edit(
+            program(
+                "y = self.lin(x)\ny = y[0] if isinstance(y, tuple) else y\nreturn y / len(x)",
+                init="self.lin = torch.nn.Linear(8, 8)",
+            ),
+            "        y = y[0] if isinstance(y, tuple) else y\n        return y / len(x)",
+            "        return y / x.size(0)",
+        ),
+        "no input was found that reaches both sides of line",
+    ),
     "a branch that no input takes": (
         Edit(
             program("if (x.sum() - 1e9).abs() < 1:\n    return x * 2\nreturn x - 1"),
