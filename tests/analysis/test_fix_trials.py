@@ -254,19 +254,15 @@ async def test_a_part_without_inputs_is_tried_in_a_model_that_contains_it(tmp_pa
 
 WITH_STAND_IN = """\
 import torch
-from missing_package import Sparse
+from missing_package import sparse
 
 
 class Net(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.sparse = Sparse(3)
-
     def patches(self, x):
         return x.reshape(len(x), -1)
 
     def forward(self, x):
-        return self.sparse(self.patches(x))
+        return sparse(self.patches(x), 3)
 """
 
 
