@@ -27,7 +27,7 @@ MOST_FAILURES = 25
 
 FIX_ALL = "Apply all proven fixes in this file"
 
-MOST_AT_ONCE = 3
+MOST_ATTEMPTS = 3
 """How often the first fixes of all failures are tried at the same time, each time without those that did not work."""
 
 Identity = tuple[str, ...]
@@ -59,7 +59,7 @@ class FixCombinations:
             first = next((fix for fix in left if _fits(fix, chosen)), None)
             if first is not None:
                 chosen.setdefault(first, []).append(failure)
-        for _ in range(MOST_AT_ONCE):
+        for _ in range(MOST_ATTEMPTS):
             if sum(map(len, chosen.values())) < 2:
                 break
             together = self._as_one(chosen)

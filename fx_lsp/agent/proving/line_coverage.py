@@ -2,7 +2,8 @@
 
 Statements are identified by their lines, and the two sides of a conditional expression by the instructions that are
 run: Python 3.11 and later record the position of each; in 3.10, each jump in these lines has to lead to two places. An
-``if`` without an ``else`` has to be skipped only if a capture could not decide it.
+``if`` without an ``else`` has to be skipped if a capture could not decide it, or if the edit no longer asks whether to
+run its body.
 """
 
 from __future__ import annotations

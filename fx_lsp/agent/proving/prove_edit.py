@@ -74,14 +74,12 @@ def prove(request: Prove, builtin: Collection[str], remembered: Remembered | Non
     ChildRunner.emit = staticmethod(lambda item: emit(Heartbeat(request.id)))
     trial = _EditProof(request, builtin, remembered, emit)
     try:
-        reason = trial.run()
-        emit(Proof(request.id, "proven", reason))
+        proof = Proof(request.id, "proven", trial.run())
     except ProofEnded as end:
-        reason = trial.run_with_other_arguments() if end.lacks_inputs else ""
-        if reason:
-            emit(Proof(request.id, "proven", reason))
-        else:
-            emit(Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.moved_to))
+        proof = Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.moved_to)
+        if end.lacks_inputs and (reason := trial.run_with_other_arguments()):
+            proof = Proof(request.id, "proven", reason)
+    emit(proof)
 
 
 class _EditProof:

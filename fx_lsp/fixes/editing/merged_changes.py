@@ -25,7 +25,7 @@ _NAME = re.compile(r"(?<![.\w])\w+")
 
 
 def conflict(one: TextChange, other: TextChange) -> bool:
-    """Whether the two changes can't both be made: they overlap, or insert something but lines of the module there."""
+    """Whether the two changes can't both be made: they overlap, and don't just add lines of the module at one place."""
     return overlap(one, other) and not (_adds_to_module(one) and _adds_to_module(other) and one.span == other.span)
 
 
