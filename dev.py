@@ -31,8 +31,8 @@ TORCHVISION = (
     "torchvision==0.28.0"  # the release made for that torch; its wheel asks for a torch with CUDA, so --no-deps
 )
 OLDEST_NODE = 20
-VSCODE_MINUTES = 12
-"""How long each of the two may take: to install a headless VS Code, and to drive it."""
+VSCODE_MINUTES = 20
+"""How long each of these may take: to install a headless VS Code, and to run all tests in it."""
 
 PROCESSES = ("-n", "2")
 """How many processes run tests at once; tests/conftest.py says which process runs which."""
@@ -271,11 +271,7 @@ def client_tests() -> None:
     except Stop as reason:
         print(f"SKIPPED the tests in a real VS Code, because it could not be installed: {reason}", flush=True)
         return
-    try:
-        test_in_vscode()
-    except Stop:
-        print("The tests in a real VS Code FAILED. Trying once more; a real defect will fail again.", flush=True)
-        test_in_vscode()
+    test_in_vscode()
 
 
 def package() -> None:
@@ -345,8 +341,18 @@ def set_up_vscode() -> None:
 
 
 def test_in_vscode() -> None:
-    """Drive a real VS Code that has the package."""
-    run(["sh", IN_VSCODE / "run.sh"], minutes=VSCODE_MINUTES)
+    """Drive a real VS Code that has the package. Test files that fail are run once more: a machine may be too busy."""
+    with tempfile.TemporaryDirectory() as folder:
+        failed = Path(folder, "failed")
+        os.environ["FX_LSP_FAILED"] = str(failed)
+        try:
+            run(["sh", IN_VSCODE / "run.sh"], minutes=VSCODE_MINUTES)
+        except Stop:
+            files = failed.read_text(encoding="utf-8").split() if failed.exists() else []
+            if not files:
+                raise
+            print(f"FAILED: {', '.join(files)}. Trying once more; a real defect will fail again.", flush=True)
+            run(["sh", IN_VSCODE / "run.sh", *files], minutes=VSCODE_MINUTES / 2)
 
 
 COMMANDS: dict[str, Callable[[], None]] = {

@@ -228,7 +228,7 @@ class Editor:
             await self.ask("fx/targets", {"textDocument": {"uri": self.uri("")}})
 
     async def described(self, name: str, *nodes: str) -> None:
-        """Wait until the server knows the value of each of ``nodes``, in whichever target's graph it is."""
+        """Wait until the server knows the value of each of ``nodes`` in the current graph of any target."""
         document = self.document(name)
 
         async def poll() -> None:
@@ -237,7 +237,7 @@ class Editor:
                 await asyncio.sleep(0.05)
                 keys = [target["key"] for target in await self.ask("fx/targets", document)]
                 graphs = [await self.ask("fx/graph", {**document, "target": key}) for key in keys]
-                known = {node.name for graph in graphs for node in graph.nodes if node.value}
+                known = {node.name for graph in graphs if not graph.stale for node in graph.nodes if node.value}
 
         await asyncio.wait_for(poll(), PATIENCE)
 

@@ -330,6 +330,9 @@ async def test_results_for_an_earlier_text_are_stale_until_newer_text_is_traced(
     assert await stale() == {True}, "it can't be traced"
     editor.edit("model.py", "logits.softmax(1", "logits.softmax(0)")
     await editor.diagnostics("model.py")
+    graph = await editor.ask("fx/graph", {**editor.document("model.py"), "target": "class:Net"})
+    assert graph.nodes, "until it is described, it is the graph before"
+    await editor.described("model.py", "softmax")
     assert await stale() == {False}
 
     await editor.client.workspace_execute_command_async(types.ExecuteCommandParams("fxLsp.pause"))
@@ -339,7 +342,7 @@ async def test_results_for_an_earlier_text_are_stale_until_newer_text_is_traced(
     assert await stale() == {True}, "it won't be traced for now"
     assert [len(change.targets) for change in editor.changes] == [3], "all were told once"
     await editor.client.workspace_execute_command_async(types.ExecuteCommandParams("fxLsp.resume"))
-    await editor.diagnostics("model.py")
+    await editor.described("model.py", "add_1")
     assert await stale() == {False}
 
 

@@ -22,6 +22,8 @@ export class Grid<Row> {
   private sortedBy: Column<Row> | undefined;
   private active = 0;
   private readonly body: HTMLElement;
+  /** Those of the rows in view, from the top. */
+  private readonly elements: HTMLElement[] = [];
 
   /**
    * @param element an empty element, which scrolls
@@ -124,11 +126,18 @@ export class Grid<Row> {
     this.show(this.unsorted);
   }
 
+  /** Rows keep their elements, so that a click counts whose pointer went down before another graph was shown. */
   private draw(): void {
     const first = Math.max(0, Math.floor(this.element.scrollTop / ROW_HEIGHT) - BEYOND);
     const many = Math.ceil(this.element.clientHeight / ROW_HEIGHT) + 2 * BEYOND;
     const shown = this.rows.slice(first, first + many);
-    this.body.replaceChildren(...shown.map((row, index) => this.row(row, first + index)));
+    while (this.elements.length > shown.length) {
+      this.elements.pop()?.remove();
+    }
+    shown.forEach((row, at) => {
+      const element = (this.elements[at] ??= this.body.appendChild(this.emptyRow()));
+      this.fill(element, row, first + at);
+    });
     if (first <= this.active && this.active < first + shown.length) {
       this.element.setAttribute("aria-activedescendant", this.idOf(this.active));
     } else {
@@ -136,19 +145,24 @@ export class Grid<Row> {
     }
   }
 
-  private row(row: Row, index: number): HTMLElement {
+  private emptyRow(): HTMLElement {
     const element = part("row");
+    element.append(...this.columns.map(() => part("gridcell")));
+    return element;
+  }
+
+  private fill(element: HTMLElement, row: Row, index: number): void {
     element.className = this.failing(row) ? "failing row" : "row";
     element.id = this.idOf(index);
     element.dataset.index = String(index);
     element.style.top = `${String(index * ROW_HEIGHT)}px`;
     element.setAttribute("aria-rowindex", String(index + 2));
     element.setAttribute("aria-selected", String(index === this.active));
-    for (const column of this.columns) {
-      const text = column.text(row);
-      element.appendChild(part("gridcell", text)).title = text;
-    }
-    return element;
+    [...element.children].forEach((cell, at) => {
+      const text = this.columns[at]?.text(row) ?? "";
+      cell.textContent = text;
+      cell.setAttribute("title", text);
+    });
   }
 
   private idOf(index: number): string {

@@ -101,7 +101,7 @@ class Views:
         """The graph of a target, and its failures. If the target fails, this also requests its graph from the agent.
 
         If there are ``inputs`` (the arguments of a call), they are requested too, and shapes and costs are for them as
-        soon as these are known.
+        soon as these are known. Until the agent has sent the graph of the latest version, this is the one before.
         """
         if (asked := self._asked(uri, key, position)) is None:
             return None
@@ -110,13 +110,16 @@ class Views:
             self._descriptions.want(path, traced.target.key)
         chosen = self._chosen_inputs.choose(path, traced.target.key, inputs)
         _, above = _document(traced)
-        description, count = self._current(path, traced), self._costs.latest(path, traced.target.key)
+        description = self._descriptions.of(path, traced.target.key)
+        count = self._costs.latest(path, traced.target.key)
         if chosen and chosen.result and _is_current(chosen.result.description, traced.report):
             description, count = chosen.result.description, chosen.result.count
+        is_older = description is not None and not _is_current(description, traced.report)
         details = description.details if description else None
         by_node = count.by_node(traced.report) if count and traced.report else {}
         return {
             **self._graph(path, traced, traced, "fx"),
+            "stale": self._is_stale(path) or is_older,
             "input": details.input or None if details else None,
             "symbols": details.symbols if details else {},
             "nodes": [self._node(description, node, above, by_node) for node in details.nodes] if details else [],
