@@ -25,7 +25,8 @@ class ShownCalls:
         """
         is_package = PurePath(path).name == "__init__.py"
         self._package = tuple(module) if is_package else tuple(module[:-1])
-        self.names = Names(syntax_tree(source))
+        self._tree = syntax_tree(source)
+        self.names = Names(self._tree)
         self._path = path
         self._module = tuple(module)
         self._text = SourceText(path, source)
@@ -76,15 +77,32 @@ class ShownCalls:
         """The other top-level classes of the text whose bodies read ``name``, to call it or to pass it on."""
         return [user for user, used in self._used.items() if name in used and user != name]
 
+    def imported_as(self, name: str) -> str | None:
+        """The qualified name of the class ``name`` that the text imports, or reads from a module."""
+        return self.names.imported.get(name) or self._from_modules.get(name)
+
     @cached_property
     def _examples(self) -> ExampleCalls:
         return ExampleCalls(self.names)
 
     @cached_property
+    def _from_modules(self) -> dict[str, str]:
+        """The names of classes that the text reads from modules -> the qualified names."""
+        return dict(self._read_from_modules(self._tree))
+
+    def _read_from_modules(self, tree: ast.AST) -> Iterator[tuple[str, str]]:
+        """What looks like a class and is an attribute of something imported, e.g. ``blocks.Block``: both names."""
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and _looks_like_class(node.attr):
+                name = self.names.qualified(node)
+                if name and _first(node) in self.names.imported:
+                    yield node.attr, name
+
+    @cached_property
     def _used(self) -> dict[str, set[str]]:
-        """The name of each top-level class -> the names that its body reads."""
+        """The name of each top-level class -> the names that its body reads, also from modules."""
         return {
-            node.name: free_names(ast.Module(node.body, []))
+            node.name: free_names(ast.Module(node.body, [])).union(dict(self._read_from_modules(node)))
             for node in self.names.classes
             if node.name in self.names.module.bindings
         }
@@ -150,6 +168,13 @@ def _returns(function: ast.FunctionDef, call: ast.Call, place: CodePlace) -> boo
             returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
             return any(isinstance(value, ast.Name) and value.id == name for value in returned)
     return False
+
+
+def _first(node: ast.expr) -> str:
+    """The first name of a dotted name; empty if ``node`` is none."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _looks_like_class(name: str) -> bool:

@@ -178,7 +178,7 @@ class WorkspaceRecipes:
         """The classes whose bodies use the class ``name`` of the file ``path``, with their files."""
         for other, shown in self._mentioning(path, name, own=True):
             is_own = other == path
-            is_imported = name in shown.names.imported or shown.names.star_imports
+            is_imported = shown.imported_as(name) or shown.names.star_imports
             if is_own or (is_imported and self._may_mean(shown, name, path)):
                 yield from ((other, shown, host) for host in shown.hosts(name))
 
@@ -196,7 +196,7 @@ class WorkspaceRecipes:
 
         True unless an import shows otherwise.
         """
-        imported = shown.names.imported.get(name)
+        imported = shown.imported_as(name)
         if imported is None:
             return True
         module = imported.lstrip(".").rpartition(".")[0].replace(".", "/")

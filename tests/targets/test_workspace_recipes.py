@@ -235,6 +235,26 @@ class TestAHost:
         (host,) = tree.targets(path)["Net"].hosts
         assert (shown(host), host.made_up) == (("model.py", "Model()", ["from model import Model"]), False)
 
+    @pytest.mark.parametrize(
+        ("imports", "name"),
+        [
+            ("from . import net", "net.Net"),
+            ("import package.net as net", "net.Net"),
+            ("import package", "package.net.Net"),
+        ],
+    )
+    def test_a_host_may_read_the_class_from_a_module(self, tree: Tree, imports: str, name: str) -> None:
+        path = tree.write("package/net.py", NET)
+        text = dedent(self.HOST).format(default="=4").replace("from net import Net", imports)
+        tree.write("package/model.py", text.replace("= Net(", f"= {name}("))
+        (host,) = tree.targets(path)["Net"].hosts
+        assert host.root.source == "Model()"
+
+    def test_a_class_of_another_module_with_the_same_name_is_no_part(self, tree: Tree) -> None:
+        path = tree.write("linear.py", NET.replace("Net", "Linear"))
+        tree.write("model.py", dedent(self.HOST).format(default="=4").replace("= Net(", "= nn.Linear("))
+        assert not tree.targets(path)["Linear"].hosts
+
     def test_a_host_is_built_as_a_third_file_does(self, tree: Tree) -> None:
         path = tree.write("net.py", NET)
         tree.write("model.py", dedent(self.HOST).format(default=""))

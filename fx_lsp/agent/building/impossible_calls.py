@@ -13,7 +13,7 @@ from itertools import dropwhile, islice, takewhile
 from traceback import walk_tb
 from types import FrameType, FunctionType, ModuleType, TracebackType
 
-from fx_lsp.agent.inventing.frame_code import is_at, tree_of
+from fx_lsp.agent.frame_code import is_at, tree_of
 
 _REFUSED_CALL = re.compile(
     r"^\S+\(\) (got an unexpected keyword argument|takes .*positional arguments? but \d+|missing \d+ required "

@@ -10,10 +10,10 @@ from traceback import walk_tb
 from types import FrameType
 from typing import Any
 
+from fx_lsp.agent.frame_code import tree_of
 from fx_lsp.agent.inventing.argument_kinds import is_placeholder
 from fx_lsp.agent.inventing.failed_checks import names_in_check
 from fx_lsp.agent.inventing.failing_statement import statement_at, used_values
-from fx_lsp.agent.inventing.frame_code import tree_of
 
 
 def may_be_for_its_defaults(cls: object, error: BaseException, belongs: Callable[[str], bool]) -> bool:

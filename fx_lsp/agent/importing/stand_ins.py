@@ -19,11 +19,11 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.frame_code import is_about_to_call
 from fx_lsp.agent.importing.refused_calls import refusal
 from fx_lsp.agent.importing.unknown_name import UnknownName
 from fx_lsp.agent.importing.unpacked_targets import targets_of
 from fx_lsp.agent.inventing.argument_kinds import is_settings_class
-from fx_lsp.agent.inventing.frame_code import is_about_to_call
 from fx_lsp.agent.missing.hyperparameters import IS_LIGHTNING, Hyperparameters
 from fx_lsp.agent.missing.missing_modules import (
     MissingFunction,

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Iterator
 from types import CodeType, FrameType
 
-from fx_lsp.agent.inventing.frame_code import tree_of
+from fx_lsp.agent.frame_code import tree_of
 
 _UNPACK = dis.opmap["UNPACK_SEQUENCE"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.inventing.frame_code import tree_of
+from fx_lsp.agent.frame_code import tree_of
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Probe, is_invented
 
 

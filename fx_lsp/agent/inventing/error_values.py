@@ -8,10 +8,10 @@ from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import Any
 
+from fx_lsp.agent.frame_code import names_used
 from fx_lsp.agent.inventing import argument_plan
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.failing_statement import names_called, used_values
-from fx_lsp.agent.inventing.frame_code import names_used
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Probe
 from fx_lsp.agent.missing import missing_weights
 

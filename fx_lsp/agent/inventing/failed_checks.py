@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, Literal
 
-from fx_lsp.agent.inventing.frame_code import conjuncts, is_at, is_pure, names_in, tree_of, value_of
+from fx_lsp.agent.frame_code import conjuncts, is_at, is_pure, names_in, tree_of, value_of
 from fx_lsp.agent.inventing.invented_values import Misused
 
 MOST_PASSING = 3

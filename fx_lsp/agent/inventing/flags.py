@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
-from fx_lsp.agent.inventing.frame_code import names_used, tree_of
+from fx_lsp.agent.frame_code import names_used, tree_of
 
 _FOR_READERS = frozenset({"extra_repr", "__repr__", "__str__"})
 """Methods that only describe an object."""

@@ -11,8 +11,8 @@ import torch
 from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
+from fx_lsp.agent.frame_code import is_about_to_call
 from fx_lsp.agent.inventing.argument_kinds import WIDTH, ArgumentKind, items_of, number_for
-from fx_lsp.agent.inventing.frame_code import is_about_to_call
 from fxcore.proxy import Proxy
 
 T = TypeVar("T")

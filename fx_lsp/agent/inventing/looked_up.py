@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from fx_lsp.agent.inventing.frame_code import tree_of
+from fx_lsp.agent.frame_code import tree_of
 from fx_lsp.agent.inventing.invented_values import Misused
 
 SHORTEST = 3

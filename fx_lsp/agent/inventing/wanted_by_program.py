@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.frame_code import tree_of, value_of
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, class_behind, first_guess, items_of
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
@@ -33,7 +34,6 @@ from fx_lsp.agent.inventing.failed_checks import (
     passing_values,
     passing_without,
 )
-from fx_lsp.agent.inventing.frame_code import tree_of, value_of
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe, plain
 from fx_lsp.agent.inventing.looked_up import Lookup, lookups
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
+from fx_lsp.agent.frame_code import is_about_to_call
 from fx_lsp.agent.importing.stand_ins import StandIn
-from fx_lsp.agent.inventing.frame_code import is_about_to_call
 
 _NONE = (
     *("torch_dtype", "dtype", "cross_attention_hidden_size", "architectures", "finetuning_task", "tokenizer_class"),

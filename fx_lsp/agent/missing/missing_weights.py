@@ -6,15 +6,17 @@ that returns `NoWeights`, and the constructor is run again.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import traceback
 from collections.abc import Callable
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any, TypeVar
 
 import torch
 
+from fx_lsp.agent.frame_code import tree_of
 from fx_lsp.agent.traceback_steps import causes
 
 T = TypeVar("T")
@@ -106,18 +108,29 @@ def _refused(error: BaseException) -> tuple[FunctionType, FunctionType] | None:
     """
     if not any(isinstance(cause, OSError) for cause in causes(error)) and not weights_are_missing():
         return None
-    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+    frames = list(traceback.walk_tb(error.__traceback__))
+    for (caller, line), (frame, _) in reversed(list(zip([*frames[:1], *frames], frames, strict=False))):
         name = frame.f_code.co_name
         function = inspect.unwrap(frame.f_globals.get(name, causes))
         method = inspect.getattr_static(frame.f_locals.get("cls"), name, None)
         if name == "from_pretrained" and isinstance(method, classmethod):
             function = inspect.unwrap(method.__func__)
-        elif not (_LOADS.search(name) or function is torch.load):
+        elif not (_LOADS.search(name) or function is torch.load or _is_called_to_load(caller, line)):
             continue
         if isinstance(function, FunctionType) and function.__code__ is frame.f_code:
             instead: Any = _from_defaults if isinstance(method, classmethod) else _no_weights
             return function, instead
     return None
+
+
+def _is_called_to_load(caller: FrameType, line: int) -> bool:
+    """Whether what ``caller`` calls at ``line`` is an argument of ``load_state_dict`` or ``torch.load``."""
+    arguments: list[ast.expr] = []
+    for node in ast.walk(tree_of(caller.f_code) or ast.Pass()):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="load_state_dict") | ast.Attribute(ast.Name("torch"), "load")):
+                arguments += node.args
+    return any(node.lineno <= line <= (node.end_lineno or line) for node in arguments)
 
 
 def _no_weights(*args: Any, **kwargs: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from fx_lsp.agent.inventing.frame_code import names_used
+from fx_lsp.agent.frame_code import names_used
 from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings
 from fx_lsp.agent.missing.missing_modules import MissingCall
 from fx_lsp.agent.running.plain_values import NotComparable, tensors_of, to_plain

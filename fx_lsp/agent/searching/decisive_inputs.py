@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.inventing.frame_code import names_used, tree_of
+from fx_lsp.agent.frame_code import names_used, tree_of
 from fx_lsp.agent.running.observation import Input, forward_of, modules_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.running.weight_changes import WeightChange, can_change

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from fx_lsp.agent.inventing.frame_code import tree_of
+from fx_lsp.agent.frame_code import tree_of
 
 
 def failing_inputs(error: BaseException, function: Callable[..., Any]) -> frozenset[str]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
-from fx_lsp.agent.inventing.frame_code import tree_of
+from fx_lsp.agent.frame_code import tree_of
 
 Names = tuple[str, ...]
 """The names of an input's sizes, one for each dimension; a digit stands for itself. The same name is the same size."""

@@ -18,6 +18,7 @@ import torch
 
 import fxcore
 from fx_lsp.agent.building.build import Built
+from fx_lsp.agent.frame_code import conjuncts, is_at, names_in, tree_of, value_of
 from fx_lsp.agent.importing.stand_ins import (
     StandIn,
     StandInBase,
@@ -27,7 +28,6 @@ from fx_lsp.agent.importing.stand_ins import (
 )
 from fx_lsp.agent.importing.tried_imports import tried_import
 from fx_lsp.agent.inventing.error_words import in_plain_words
-from fx_lsp.agent.inventing.frame_code import conjuncts, is_at, names_in, tree_of, value_of
 from fx_lsp.agent.inventing.invented_values import (
     InventedHolder,
     InventedModule,

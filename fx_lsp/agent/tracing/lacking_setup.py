@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.inventing.frame_code import is_at, tree_of
+from fx_lsp.agent.frame_code import is_at, tree_of
 from fx_lsp.agent.traceback_steps import Belongs, causes
 from fx_lsp.agent.tracing.setters import filler, sets, setter
 

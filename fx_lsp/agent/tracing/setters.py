@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 from types import CodeType, FunctionType
 
-from fx_lsp.agent.inventing.frame_code import tree_of
+from fx_lsp.agent.frame_code import tree_of
 
 _FILLS = r"(\[[^\]]*\] =(?!=)|\.(append|extend|insert|add|add_module|update|setdefault)\()"
 """What follows the name of a container to which something is added."""

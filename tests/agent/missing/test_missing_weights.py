@@ -22,6 +22,7 @@ LOADING = {
     "without some": "w = hub.load_state_dict_from_url('https://example.org/n'); del w['a']; self.load_state_dict(w)",
     "filtered, then changed": "load_pretrained(self, 'https://example.org/n')",
     "downloaded to a file": "self.load_state_dict(torch.load(download_cached_file('https://example.org/n')))",
+    "by a store of models": "self.load_state_dict(torch.load(model_file('net'), 'cpu'), strict=False)",
     "from a file": "self.load_state_dict(torch.load('net.pth', map_location='cpu'))",
 }
 
@@ -31,6 +32,7 @@ async def test_a_module_is_built_without_its_weights(client: Client, loading: st
     file = client.write(
         "net.py",
         f"""
+        import os
         import urllib.request
         import torch
         from torch import hub, nn
@@ -44,6 +46,12 @@ async def test_a_module_is_built_without_its_weights(client: Client, loading: st
             with open(path, "wb") as file:
                 file.write(urllib.request.urlopen(url).read())
             return path
+
+        def model_file(name, root="~/.models"):
+            root = os.path.expanduser(root)
+            if not os.path.exists(root):
+                os.makedirs(root)
+            return download_cached_file(os.path.join("https://example.org", name))
 
         def load_pretrained_weights(model, name):
             with open(f"{{name}}.pth", "rb") as weights:

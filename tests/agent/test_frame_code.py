@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fx_lsp.agent.inventing.frame_code import first_values, is_pure, names_in, tree_of, value_of
+from fx_lsp.agent.frame_code import first_values, is_pure, names_in, tree_of, value_of
 
 SIZES = [3, 4]
 
