@@ -295,8 +295,9 @@ def _ranks(path: str, kind: ArgumentKind) -> Iterator[Change]:
 
 
 def _unset(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
-    """Arguments for parameters whose default is None, if ``error`` says that None is not enough."""
-    if isinstance(error, TypeError | AttributeError) and "NoneType" in str(error):
+    """Arguments for parameters whose default is None, if ``error`` or a failed check says that None is not enough."""
+    is_of_none = isinstance(error, TypeError | AttributeError) and "NoneType" in str(error)
+    if is_of_none or isinstance(error, AssertionError | ValueError):
         unset = dict.fromkeys(source.rpartition(".")[2] for source, value in used_by(error) if value is None)
         lacking = plan.taken(unset, by_name=True)
         yield from (Change(extra=(path,), is_due=True) for path in lacking)

@@ -220,15 +220,17 @@ def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> 
     if origin is Literal:
         return ArgumentKind("value", arguments[0])
     cls = class_behind(origin or annotation)
+    if not isinstance(cls, type):  # such as what is missing, which notes that it is compared
+        return None
     if cls in _SEQUENCES:
         inner = tuple(argument for argument in arguments if argument is not Ellipsis)
         fixed = cls is tuple and inner and Ellipsis not in arguments
         return ArgumentKind("tuple" if cls is tuple else "list", len(inner) if fixed else items_of(name), inner)
     if cls in (type, collections.abc.Callable, types.FunctionType):
         return ArgumentKind("class")
-    if isinstance(cls, type) and issubclass(cls, Mapping):
+    if issubclass(cls, Mapping):
         return ArgumentKind("settings", items=arguments[1:2])
-    return _by_class(name, cls) if isinstance(cls, type) else None
+    return _by_class(name, cls)
 
 
 def class_behind(annotation: Any) -> Any:

@@ -114,6 +114,10 @@ class ArgumentPlan:
         """The same for the parameters whose default only holds the place of an argument, as ``ch=()`` may do."""
         return self._with_default(is_placeholder)
 
+    def defaulting_to(self, value: str) -> list[str]:
+        """The same for the parameters with this default that get no other argument."""
+        return [path for path in self._with_default(lambda default: default == value) if path not in self.extra]
+
     def _with_default(self, is_wanted: Callable[[Any], bool]) -> list[str]:
         path, cls = self.within or ("", self.cls)
         known = [*_parameters(cls), *_passed_on(cls)]

@@ -102,6 +102,8 @@ def _existing(error: OSError, plan: ArgumentPlan) -> Iterator[Change]:
     for path, kind in list(plan.kinds.items()):
         if path in opened or (kind.name == "text" and kind.value in (error.filename, "")):
             yield from (Change(path, ArgumentKind("text", file)) for file in plan.files(path.rpartition(".")[2]))
+    for path in plan.defaulting_to(error.filename) if isinstance(error.filename, str) else ():
+        yield from (Change(path, ArgumentKind("text", file), (path,)) for file in plan.files(path.rpartition(".")[2]))
 
 
 def avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:

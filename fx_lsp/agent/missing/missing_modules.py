@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 
+from fx_lsp.agent.missing.missing_parameters import NAMES, MissingParameter
 from fx_lsp.agent.missing.missing_uses import note_wrapping
 from fxcore.explore import call_refusing
 from fxcore.failures import FailureKind, as_failure
@@ -73,6 +75,8 @@ class MissingModule(torch.nn.Module):
         except AttributeError:
             if name.startswith("__") and name.endswith("__"):
                 raise
+        if name in NAMES:
+            return MissingParameter.of(partial(self._used, f".{name}"))
         return self._used(f".{name}")
 
     def __enter__(self) -> MissingModule:

@@ -309,6 +309,28 @@ class A(Net):
         "class A(Net):\n    def __init__(self):\n        super().__init__()\n        nowhere.init_(self.layer.weight)",
         "",
     ),
+    "a missing module whose weights are initialized": (
+        """
+import torch
+
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        self.conv = nowhere.Conv2d(3, 3)
+        nn.init.xavier_uniform_(self.conv.weight, gain=2)
+        nn.init.kaiming_normal_(self.conv.weight, mode="fan_out")
+        torch.nn.init.trunc_normal_(self.conv.weight, std=0.02)
+        self.conv.weight.data.mul_(0.5)
+        with torch.no_grad():
+            self.conv.weight.copy_(self.layer.weight[:1, :1])
+        if self.conv.bias is not None:
+            nn.init.zeros_(self.conv.bias)
+
+    def forward(self, x):
+        return self.conv(self.layer(x))
+""",
+        "up to `nowhere.Conv2d` (missing, so not looked into)",
+    ),
     "a method called for its effect": (
         """
 class A(Net):

@@ -466,6 +466,19 @@ def test_the_built_module_holds_no_probes() -> None:
     assert not any(isinstance(value, Probe | InventedSettings) for value in values)
 
 
+def test_all_that_a_check_refuses_as_none_is_passed_at_once() -> None:
+    class M(nn.Module):
+        def __init__(self, *, conv: nn.Module | None = None, norm: nn.Module | None = None) -> None:
+            super().__init__()
+            self.conv, self.norm = conv, norm
+            assert all(part is not None for part in (self.conv, self.norm))
+
+        def forward(self, x: Any) -> Any:
+            return x
+
+    assert made(M) == "M(conv=…, norm=…)"
+
+
 def test_where_a_check_accepts_none_that_is_tried_first() -> None:
     tries = []
 

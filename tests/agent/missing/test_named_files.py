@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from tests.agent.client import Client
+from fx_lsp.agent.messages import Recipe, Snippet
+from tests.agent.client import Client, target_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -42,3 +45,11 @@ async def test_a_file_that_is_not_clear_is_not_guessed(client: Client, config: s
     client.write("two/net.json", '{"width": 4}')
     report = (await client.trace(client.write("net.py", NET), f"Net({config!r})")).only
     assert (report.outcome, report.reason) == ("not-built", "it needs a file or weights that are not available")
+
+
+async def test_a_default_that_names_no_file_gives_way_to_one_of_the_workspace(client: Client) -> None:
+    client.write("config/small.json", '{"width": 3}')
+    file = client.write("net.py", NET)
+    target = dataclasses.replace(target_of(file, "Net"), recipe=Recipe(Snippet("Net", 5), made_up=True), symbol="Net")
+    report = (await client.trace(file, target)).only
+    assert report.outcome == "traced"
