@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -46,7 +46,7 @@ from fxcore.source.bytecode import is_call, raising_truth
 from fxcore.source.syntax import callee_name, calls_torch_cpp
 from fxcore.tracer import Tracer
 from fxcore.tracing.diagnosis import is_installed
-from fxcore.tracing.patching import PatchScope
+from fxcore.tracing.patching import PatchScope, originals
 from fxcore.tracing.trace_session import current
 from fxcore.tracing.wrapped_methods import wrapped_methods
 from fxcore.wrap import find_proxy, replace_functions, replace_wrapped
@@ -113,6 +113,7 @@ class _Explorer:
         self._turns: dict[tuple[int, int], int] = {}
         self._patches = PatchScope()
         self._softened: set[int] = set()
+        self._replaced: set[int] = set()
         self._probing = 0
 
     def explore(self, root: Any, concrete_args: Any, order: ExecOrderTracer | None) -> Exploration:
@@ -149,10 +150,23 @@ class _Explorer:
 
     def _soften_imports_of(self, program: Any) -> None:
         namespace = getattr(getattr(program, "forward", program), "__globals__", {})
-        if id(namespace) not in self._softened:
-            self._softened.add(id(namespace))
+        if id(namespace) not in self._replaced:
+            self._replaced.add(id(namespace))
+            self._soften(namespace)
             replace_functions(self._patches, namespace, self.tracer._autowrap_function_ids)
-            soften_imports(self._patches, _CALLED_ELSEWHERE, namespace)
+
+    def _soften(self, namespace: dict[str, Any]) -> None:
+        """Soften the imports of a module, and those of the program's other modules of which it uses functions."""
+        if id(namespace) in self._softened:
+            return
+        self._softened.add(id(namespace))
+        used = originals(namespace)
+        soften_imports(self._patches, _CALLED_ELSEWHERE, namespace)
+        for value in used.values():
+            if isinstance(value, FunctionType) and _is_of_program(value.__code__.co_filename):
+                self._soften(value.__globals__)
+            elif isinstance(value, ModuleType) and _is_of_program(getattr(value, "__file__", None)):
+                self._soften(vars(value))
 
     def _attribute(self, path: str) -> Any:
         if path in self._unregistered:
@@ -201,10 +215,13 @@ class _Explorer:
             return recorded
 
     def _called_as_one(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
+        self._probing += 1
         try:
             return self.tracer.create_proxy("call_module", path, args, kwargs)
         except TraceFailure:  # a graph can't hold the arguments, and needn't: the module isn't a leaf
             return self.tracer.create_proxy("call_module", path, (), {})
+        finally:
+            self._probing -= 1
 
     # What the program needs to know about traced values, and the answers.
 
@@ -225,8 +242,7 @@ class _Explorer:
         truth = bool(value)
         if self._informed:
             return truth
-        frame = _users_frame()
-        return truth != (raising_truth(frame.f_code, frame.f_lasti) is truth)
+        return truth != (_raising_truth() is truth)
 
     def iter(self, ask: Callable[[Proxy], Iterator[Any]], obj: Proxy) -> Iterator[Any]:
         return iter(
@@ -260,6 +276,15 @@ class _Explorer:
 
     def delitem(self, ask: Callable[..., None], *args: Any) -> None:
         self._recorded(operator.delitem, args, ask)
+
+    def refuse_argument(self, refuse: Callable[[Any], Any], a: Any) -> Any:
+        try:
+            return refuse(a)
+        except ArgumentFailure as failure:
+            if self._probing:
+                raise
+            self._sites.note(self._sites.placed(failure), "it is recorded", certain=True)
+            return a
 
     def _asked(
         self,
@@ -296,7 +321,7 @@ class _Explorer:
         self._turns[condition] = turn = self._turns.get(condition, 0) + 1
         if turn > 4 * LOOP_TURNS:
             raise GaveUp
-        return likely_truth(frame, turn)
+        return likely_truth(_raising_truth(), turn)
 
     def _recorded(self, function: Callable[..., Any], args: tuple[Any, ...], ask: Callable[..., None]) -> None:
         try:
@@ -341,8 +366,9 @@ class _Explorer:
             if value is None:
                 raise
             failure = caught(error)
-            is_library = is_installed(function.__code__.co_filename)
-            if is_library and failure.kind is FailureKind.EXCEPTION and _is_about_types(error):
+            code = getattr(function, "__code__", None)  # there is none of what is written in C
+            is_library = code is None or is_installed(code.co_filename)
+            if is_library and failure.kind is FailureKind.EXCEPTION and (code is None or _is_about_types(error)):
                 failure.kind, failure.callee = FailureKind.FOREIGN_CALL, callee_name(function)
         return self._failed_call(failure, value, function, args, kwargs, self._sites.place() if is_library else None)
 
@@ -359,10 +385,13 @@ class _Explorer:
         site = self._sites.note(failure, "it is recorded", certain=True, value=value.node, place=place)
 
         def kept(value: Any) -> Any:
+            self._probing += 1
             try:
                 self.tracer.create_arg(value)
             except ArgumentFailure:
                 return _Kept(value)
+            finally:
+                self._probing -= 1
             return value
 
         call = self.tracer.create_proxy("call_function", function, *map_aggregate((args, kwargs), kept))
@@ -375,6 +404,11 @@ class _Explorer:
         failure = as_failure(error, FailureKind.FOREIGN_CALL)
         failure.callee = callee_name(function)
         return failure
+
+
+def _is_of_program(file: object) -> bool:
+    """Whether a module's or a function's file belongs to the program, rather than to torch or another package."""
+    return isinstance(file, str) and is_user_file(file) and not is_installed(file)
 
 
 def _is_about_types(error: Exception) -> bool:
@@ -401,7 +435,7 @@ class _Kept:
 # The methods of a tracer that an exploring trace wraps.
 _WRAPPED = (
     *("create_node", "path_of_module", "call_module"),
-    *("to_bool", "iter", "len", "convert", "contains", "setitem", "delitem"),
+    *("to_bool", "iter", "len", "convert", "contains", "setitem", "delitem", "refuse_argument"),
 )
 
 _exploring: ContextVar[_Explorer | None] = ContextVar("_exploring", default=None)
@@ -427,6 +461,15 @@ call_refusing = _answered_by(_Explorer._called)
 
 _ASSERTED = _answered_by(_Explorer._asserted)
 _CALLED_ELSEWHERE = _answered_by(_Explorer._called_elsewhere)
+
+
+def _raising_truth() -> bool | None:
+    """Which truth value of the condition that is being evaluated leads straight to a ``raise``, also in a library."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "fxcore":
+        frame = frame.f_back
+    assert frame is not None, "a traced program runs"
+    return raising_truth(frame.f_code, frame.f_lasti)
 
 
 def _users_frame() -> FrameType:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import torch
 
 from fxcore.node import Node
-from fxcore.source.bytecode import raising_truth
 
 LOOP_TURNS = 16
 """How often the condition of a loop gets the same answer before it gets the opposite one."""
@@ -26,13 +24,13 @@ NUMBERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
 """For each conversion: the guess, and the function that converts an example value."""
 
 
-def likely_truth(frame: FrameType, turn: int) -> bool:
-    """Whether to assume that a condition is true when ``frame`` evaluates it for the ``turn``-th time.
+def likely_truth(raising: bool | None, turn: int) -> bool:
+    """Whether to assume that a condition is true that a function evaluates for the ``turn``-th time.
 
-    It is assumed to be false, unless that leads straight to a ``raise``; after `LOOP_TURNS` turns, the opposite is
-    assumed.
+    It is assumed to be false, unless that is ``raising``: it leads straight to a ``raise``. After `LOOP_TURNS` turns,
+    the opposite is assumed.
     """
-    likely = raising_truth(frame.f_code, frame.f_lasti) is False
+    likely = raising is False
     return likely if turn <= LOOP_TURNS else not likely
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
+from fxcore.explore.soft_modules import SoftModule
 from fxcore.torch_compat import compiler_marks
 from fxcore.tracing.patching import PatchScope
 from fxcore.wrap import find_proxy
@@ -36,6 +37,12 @@ METHODS = (
 Calls to all other functions and methods are dispatched as in any trace.
 """
 
+LEGACY = frozenset(
+    {"BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor"}
+    | {"ShortTensor", "Size", "Tensor"}
+)
+"""The classes of torch whose constructors refuse traced values, besides ``Variable``."""
+
 
 def soften_calls(patches: PatchScope, call: Call) -> None:
     """Until ``patches`` ends, pass all calls to `FUNCTIONS`, `METHODS` and `compiler_marks` to ``call``.
@@ -47,16 +54,25 @@ def soften_calls(patches: PatchScope, call: Call) -> None:
     soft = functools.partial(_soft_of_torch, call)
     patches.replace_all(torch.__dict__, dict.fromkeys(FUNCTIONS, soft))
     patches.replace_all(torch.Tensor, dict.fromkeys(METHODS, soft))
+    patches.replace(type(torch.autograd.Variable), "__call__", soft)
     for namespace, name in compiler_marks():
         patches.replace(namespace, name, soft)
 
 
 def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -> None:
-    """Like `soften_calls`, for the functions that a module imported from other packages, except torch and fxcore."""
+    """Like `soften_calls`, for the functions that a module imported from other packages, except torch and fxcore.
+
+    Functions and classes count that the module finds in other modules, too: ``np.ceil``. Of torch, only `LEGACY` do.
+    """
     package = _package(namespace.get("__name__"))
+    soften = functools.partial(_soft, call)
     for name, value in list(namespace.items()):
         if isinstance(value, FunctionType) and _package(value.__module__) not in (package, "torch", "fxcore"):
-            patches.replace(namespace, name, functools.partial(_soft, call))
+            patches.replace(namespace, name, soften)
+        elif value is torch:
+            patches.replace(namespace, name, functools.partial(SoftModule, soften=soften, names=LEGACY))
+        elif isinstance(value, ModuleType) and _package(value.__name__) not in (package, "torch", "fxcore"):
+            patches.replace(namespace, name, functools.partial(SoftModule, soften=soften))
 
 
 def soften_assertions(patches: PatchScope, call: Call) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dis
 import functools
+import sys
+from collections.abc import Sequence
 from types import CodeType
 
 _EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
@@ -12,6 +14,11 @@ _COMPARE_OP = dis.opmap["COMPARE_OP"]
 _TO_BOOL = dis.opmap.get("TO_BOOL")  # since Python 3.13
 # Since Python 3.13, this bit of ``COMPARE_OP``'s argument is set if the result is to be converted to a bool.
 _AS_BOOL = 16
+
+# Since Python 3.12, this bit of ``LOAD_ATTR``'s argument is set if what it loads is called as a method is; since Python
+# 3.11, this bit of ``LOAD_GLOBAL``'s argument is set if it also pushes a NULL.
+_AS_METHOD = 1
+_WITH_NULL = 1
 
 # Instructions that only consume the value computed just before them.
 _TAKES_UP = frozenset(
@@ -45,6 +52,46 @@ def is_call(code: CodeType, lasti: int) -> bool:
     """Whether the instruction at offset ``lasti`` calls something."""
     instructions = code.co_code
     return dis.opname[instructions[_operation(instructions, lasti)]].startswith(("CALL", "PRECALL"))
+
+
+def looks_up_to_call(code: CodeType, lasti: int) -> bool:
+    """Whether the instruction at offset ``lasti`` looks up an attribute that is called next: ``np.ceil(x)``.
+
+    False for some such calls: for those with ``*`` or ``**`` and, in Python 3.10, for those with keyword arguments.
+    """
+    return _operation(code.co_code, lasti) in _lookups_to_call(code)
+
+
+@functools.lru_cache(maxsize=1024)
+def _lookups_to_call(code: CodeType) -> frozenset[int]:
+    """The offsets of the instructions for which `looks_up_to_call` is true."""
+    instructions = _instructions(code)
+    return frozenset(
+        instruction.offset for at, instruction in enumerate(instructions) if _is_lookup_to_call(instructions, at)
+    )
+
+
+def _is_lookup_to_call(instructions: Sequence[dis.Instruction], at: int) -> bool:
+    """Whether the instruction with this index looks up a method, or loads what the NULL on the stack is for.
+
+    The NULL tells a call that there is no ``self``. It is pushed before the name whose attribute is looked up, or with
+    it and, since Python 3.13, after the lookup.
+    """
+    name = instructions[at].opname
+    if name == "LOAD_METHOD":
+        return True
+    following = instructions[at + 1].opname if at + 1 < len(instructions) else ""
+    if name != "LOAD_ATTR" or following in ("LOAD_ATTR", "LOAD_METHOD"):
+        return False
+    if sys.version_info >= (3, 12) and (instructions[at].arg or 0) & _AS_METHOD:
+        return True
+    first = at
+    while first > 0 and instructions[first].opname == "LOAD_ATTR":
+        first -= 1
+    has_null = (3, 11) <= sys.version_info < (3, 13) and instructions[first].opname == "LOAD_GLOBAL"
+    if has_null and (instructions[first].arg or 0) & _WITH_NULL:
+        return True
+    return following == "PUSH_NULL" or (first > 0 and instructions[first - 1].opname == "PUSH_NULL")
 
 
 def operand_offset(code: CodeType, lasti: int) -> int | None:

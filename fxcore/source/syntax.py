@@ -251,7 +251,7 @@ def _named(frame: FrameType, written: str) -> Any:
     for attribute in attributes:
         if not isinstance(value, ModuleType | type):  # reading an attribute of anything else may run code
             return None
-        value = inspect.getattr_static(value, attribute, None)
+        value = inspect.getattr_static(vars(value).get("__wrapped__", value), attribute, None)
     return value
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxcore.failures import ArgumentFailure, DictKeyFailure, TwoTracersFailure
+from fxcore.failures import DictKeyFailure, TwoTracersFailure
 from fxcore.node import Argument, Node, base_types, map_arg
 from fxcore.torch_compat import HigherOrderOperator, OpOverload, is_opaque_value, is_proxy_of_torch_fx
 
@@ -107,7 +107,7 @@ def _lower_dataclass(tracer: TracerBase, value: Any) -> Any:
 
 
 def _refuse(tracer: TracerBase, value: Any) -> Any:
-    return tracer.fail(ArgumentFailure, f"an argument of type {type(value)} can't be stored in a graph")
+    return tracer.refuse_argument(value)
 
 
 HANDLERS: dict[type, Handler] = {

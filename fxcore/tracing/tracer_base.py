@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from fxcore.failures import (
+    ArgumentFailure,
     ContainmentFailure,
     ControlFlowFailure,
     ConversionFailure,
@@ -207,6 +208,10 @@ class TracerBase:
         self.fail(
             ItemAssignmentFailure, f"`{obj.node}` is a traced value: deletions of its items can't be recorded", obj
         )
+
+    def refuse_argument(self, a: Any) -> Any:
+        """Called for an argument of a type that a graph can't hold. Raises an `ArgumentFailure`."""
+        return self.fail(ArgumentFailure, f"an argument of type {type(a)} can't be stored in a graph")
 
     def fail(self, failure: type[TraceFailure], message: str, value: Proxy | None = None) -> Any:
         """Raise ``failure``; every failure that fxcore itself detects is raised by this method.
