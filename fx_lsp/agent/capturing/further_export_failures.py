@@ -304,9 +304,10 @@ class _Run(TorchFunctionMode):
         self._turns[place] = turn = self._turns.get(place, 0) + 1
         if turn > 4 * LOOP_TURNS:
             raise _GaveUp
-        likely = likely_truth(frame, turn)
+        raising = raising_truth(frame.f_code, frame.f_lasti)
+        likely = likely_truth(raising, turn)
         condition = frame.f_code.co_filename, frame.f_code, frame.f_lasti
-        if raising_truth(frame.f_code, frame.f_lasti) is not (not likely):
+        if raising is not (not likely):
             self.reversible.add(condition)
         if condition not in self._reversed or turn > REVERSED_TURNS:
             return likely

@@ -56,6 +56,11 @@ _NO_ROW = "index out of range in self"
 FEW_ROWS = (16, 2)
 """What indices are less than that are tried instead of those that are too large for an embedding."""
 
+_ABOUT_LENGTHS = re.compile(
+    r"integer tensors of a single element can be converted to an index|\blengths\b|[Ll]ength of all samples"
+)
+"""The errors of a slice with a bound that is no number, and of torch's functions that pack sequences."""
+
 _ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
 
 _TOO_SMALL = re.compile(
@@ -88,6 +93,7 @@ class ErrorText:
         self.about_kind = is_mute or _ABOUT_KIND.search(text) is not None
         self.about_dimensions = _ABOUT_DIMENSIONS.search(text) is not None
         self.about_length = _ABOUT_LENGTH.search(text) is not None
+        self.about_lengths = _ABOUT_LENGTHS.search(text) is not None
         self.about_ints = _ABOUT_INTS.search(text) is not None
         shapes = [tuple(map(int, found.split(","))) for found in _SHAPE.findall(text)]
         weights = [tuple(map(int, found.split(","))) for found in _WEIGHT.findall(text)]
@@ -136,10 +142,14 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
         return
     if like.kind == "index":
         yield from (replace(like, below=below) for below in told.below if below and below != like.below)
-    if told.about_kind:
-        yield from kinds
     shape = like.shape
     batch = shape[:1] if len(shape) > 1 else (2,)
+    if like.kind == "length":
+        yield from (replace(like, below=size) for size in told.sizes if size != like.below)
+    elif told.about_lengths:
+        yield from (TensorLike(few, "length") for few in dict.fromkeys([batch, shape]) if len(few) == 1)
+    if told.about_kind:
+        yield from kinds
     usual = [usual for width in widths for usual in ((*batch, width, 8, 8), (*batch, 16, width))]
     kept = shape[: -told.too_small] if 0 < told.too_small < len(shape) else ()
     shapes = [(*kept, *[size] * told.too_small) for size in LARGER if kept]

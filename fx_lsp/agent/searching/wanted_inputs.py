@@ -26,11 +26,15 @@ NUMBER = 3
 LONGEST_SHAPE = 5
 """The maximum number of an input's dimensions."""
 
-Kind = Literal["float", "index", "mask", "unit", "number", "none"]
+Kind = Literal["float", "index", "mask", "unit", "number", "none", "length"]
 """``unit``: from 0 to 1, so that each number can be converted to an index; ``number``: an int instead of a tensor, the
-first size of the shape; ``none``: None instead of a tensor."""
+first size of the shape; ``none``: None instead of a tensor; ``length``: the lengths of sequences, the longest first."""
+
+FEW = 2
+"""How long the longest sequence is at first."""
 
 KINDS: tuple[Kind, ...] = ("float", "index", "mask", "unit", "none", "number")
+"""Those to try without a hint."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class TensorLike:
     shape: tuple[int, ...]
     kind: Kind = "float"
     below: int | None = None
-    """What indices are less than; None means the ``rows`` of `make`."""
+    """What indices are less than; None means the ``rows`` of `make`. Of lengths, this is the largest."""
 
     def make(self, rows: int, generator: torch.Generator) -> torch.Tensor | int | None:
         """A tensor of random values, a number, or None; indices are less than ``rows``, unless `below` is known."""
@@ -50,6 +54,10 @@ class TensorLike:
             return self.shape[0] if self.shape else NUMBER
         if self.kind == "index":
             return torch.randint(self.below or rows, self.shape, generator=generator)
+        if self.kind == "length":
+            lengths = torch.randint(1, (self.below or FEW) + 1, self.shape, generator=generator)
+            lengths[:1] = self.below or FEW
+            return lengths.sort(descending=True).values
         if self.kind == "unit":
             return torch.rand(self.shape, generator=generator)
         values = torch.randn(self.shape, generator=generator)

@@ -64,6 +64,22 @@ class Padded(torch.nn.Module):
         return scores
 
 
+class Sequences(torch.nn.Module):
+    """Packs sequences of several lengths, the longest first, each of which it cuts off itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = torch.nn.Conv1d(12, 12, 3, padding=1)
+        self.rnn = torch.nn.GRU(12, 8, batch_first=True)
+
+    def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        cut = [self.conv(x[at : at + 1, :, : lengths[at]])[0].T for at in range(len(x))]
+        padded = torch.nn.utils.rnn.pad_sequence(cut, batch_first=True)
+        packed = torch.nn.utils.rnn.pack_padded_sequence(padded, lengths.cpu(), batch_first=True)
+        result: torch.Tensor = torch.nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0], batch_first=True)[0]
+        return result
+
+
 class Calendar(torch.nn.Module):
     """Converts numbers to indices."""
 
@@ -707,6 +723,7 @@ class Guided(torch.nn.Module):
         Wavelets(),
         Stack(),
         Taken(),
+        Sequences(),
     ],
     ids=lambda root: type(root).__name__,
 )
@@ -730,6 +747,16 @@ def test_a_tensor_that_is_indexed_may_need_more_items() -> None:
 def test_indices_may_have_to_be_smaller() -> None:
     told = ErrorText("IndexError: index 537 is out of bounds for dimension 0 with size 12", ())
     assert next(other_tensors(TensorLike((2, 7), "index"), told, ())) == TensorLike((2, 7), "index", below=12)
+
+
+def test_lengths_may_have_to_be_longer() -> None:
+    told = ErrorText("RuntimeError: The size of tensor a (2) must match the size of tensor b (16)", ())
+    assert TensorLike((3,), "length", below=16) in other_tensors(TensorLike((3,), "length"), told, ())
+    lengths = TensorLike((3,), "length", below=16).make(5, torch.Generator())
+    assert isinstance(lengths, torch.Tensor)
+    assert lengths[0] == 16
+    assert (lengths[:-1] >= lengths[1:]).all()
+    assert lengths[-1] > 0
 
 
 def test_neither_empty_nor_negative_sizes_are_tried() -> None:
