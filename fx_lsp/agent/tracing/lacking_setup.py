@@ -209,6 +209,11 @@ def _is_nothing(value: object) -> bool:
 
 
 def _is_set_from_outside(frame: FrameType, name: str) -> bool:
-    """Whether the file sets the attribute of an object that is not the ``self`` or ``cls`` of a method."""
-    sets = re.compile(rf"^\s*(?!self\b|cls\b)\w+\.{re.escape(name)}\s*=(?!=)", re.MULTILINE)
+    """Whether the file sets the attribute of an object that is not the ``self`` or ``cls`` of a method.
+
+    It may set several at once: ``block.H, block.W = x.shape[2:]``.
+    """
+    sets = re.compile(
+        rf"(?:^|,)[ \t]*(?!self\b|cls\b)\w+\.{re.escape(name)}[ \t]*(?:,[\w., \t]*)?=(?!=)", re.MULTILINE
+    )
     return sets.search("".join(linecache.getlines(frame.f_code.co_filename))) is not None

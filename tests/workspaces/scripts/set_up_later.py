@@ -3,6 +3,7 @@
 # Projected: unchecked
 # Checked: unchecked
 # Scaled: unchecked
+# Windowed: unchecked
 # Stacked: unchecked
 # Configured: unchecked
 # Counted: unchecked
@@ -68,6 +69,15 @@ class Checked(Cached):
 class Scaled(nn.Module):
     def forward(self, x):
         return x * self.temperature
+
+
+class Windowed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rows, self.columns = None, None
+
+    def forward(self, x):
+        return x.view(-1, self.rows * self.columns)
 
 
 class Stacked(nn.Module):
@@ -210,3 +220,5 @@ if __name__ == "__main__":
         words = file.read().split()
     scaled = Scaled()
     scaled.temperature = 0.5
+    windowed = Windowed()
+    windowed.rows, windowed.columns = 2, 3
