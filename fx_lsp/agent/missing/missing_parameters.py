@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from fxcore.tracing.trace_session import current
 from fxcore.wrap import find_proxy
 
 NAMES = frozenset({"weight", "bias"})
@@ -52,6 +53,16 @@ class MissingParameter(torch.Tensor):
         with torch._C.DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
 
+    @property
+    def _is_param(self) -> bool:  # type: ignore[override]
+        """What ``isinstance(…, torch.nn.Parameter)`` asks a tensor. The answer is not known, so asking is a use.
+
+        Traces ask this, too, to find the module that owns a parameter.
+        """
+        if current() is None:
+            self._used()
+        return False
+
     def __fx_create_arg__(self, tracer: object) -> None:
         """Become None in a node's arguments, since the true value is not known."""
         self._used()
@@ -69,7 +80,12 @@ def _initializes(func: Any) -> bool:
 
 
 def _is_initializing(frame: FrameType) -> bool:
-    """Whether a function of `torch.nn.init` made the call that ``frame`` is of; modes may have intercepted it."""
+    """Whether an initializer of `torch.nn.init` made the call that ``frame`` is of; modes may have intercepted it.
+
+    Other functions there, such as those that count inputs, return what they find out to the program.
+    """
     callers = (frame for frame, _ in traceback.walk_stack(frame))
-    names = (caller.f_globals.get("__name__", "") for caller in itertools.islice(callers, MOST_BETWEEN))
-    return torch.nn.init.__name__ in names
+    return any(
+        caller.f_globals.get("__name__") == torch.nn.init.__name__ and caller.f_code.co_name.endswith("_")
+        for caller in itertools.islice(callers, MOST_BETWEEN)
+    )

@@ -249,6 +249,22 @@ class A(Net):
             x = x + part
         return x
 """,
+    "a size that is counted in a missing module's weight": """
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        self.part = nowhere.Part(3, 4)
+        self.layer = nn.Linear(nn.init._calculate_fan_in_and_fan_out(self.part.weight)[0], 3)
+""",
+    "whether a missing module has parameters": """
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        self.is_plain = not isinstance(nowhere.Part(3, 4).weight, nn.Parameter)
+
+    def forward(self, x):
+        return (x if x.sum() > 0 else -x) if self.is_plain else x
+""",
     "an argument": "class A(Net):\n    def forward(self, x):\n        return x.new_tensor([x, nowhere.rows])",
     "an imported one": "from nowhere import rows\nclass A(Net):\n    def forward(self, x):\n        return x.add(rows)",
     "a value": "width = nowhere.width\nclass A(Net):\n    def forward(self, x):\n        return x.view(width)",
