@@ -161,11 +161,11 @@ class _Explorer:
             return
         self._softened.add(id(namespace))
         used = originals(namespace)
-        soften_imports(self._patches, _CALLED_ELSEWHERE, namespace)
+        soften_imports(self._patches, _CALLED_ELSEWHERE, namespace, self.tracer._autowrap_function_ids)
         for value in used.values():
             if isinstance(value, FunctionType) and _is_of_program(value.__code__.co_filename):
                 self._soften(value.__globals__)
-            elif isinstance(value, ModuleType) and _is_of_program(getattr(value, "__file__", None)):
+            elif isinstance(value, ModuleType) and _is_of_program(vars(value).get("__file__")):
                 self._soften(vars(value))
 
     def _attribute(self, path: str) -> Any:
@@ -281,7 +281,7 @@ class _Explorer:
         try:
             return refuse(a)
         except ArgumentFailure as failure:
-            if self._probing:
+            if self._probing or self._sites.place() is None:  # the trace places what the program returns
                 raise
             self._sites.note(self._sites.placed(failure), "it is recorded", certain=True)
             return a

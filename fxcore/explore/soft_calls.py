@@ -8,7 +8,7 @@ TypeError.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -59,14 +59,17 @@ def soften_calls(patches: PatchScope, call: Call) -> None:
         patches.replace(namespace, name, soft)
 
 
-def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -> None:
+def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any], recorded: Collection[int] = ()) -> None:
     """Like `soften_calls`, for the functions that a module imported from other packages, except torch and fxcore.
 
-    Functions and classes count that the module finds in other modules, too: ``np.ceil``. Of torch, only `LEGACY` do.
+    This includes the functions and classes that the module looks up in other modules: ``np.ceil``. Of torch, it
+    includes only `LEGACY`. The functions whose ids are in ``recorded`` are left as they are.
     """
     package = _package(namespace.get("__name__"))
     soften = functools.partial(_soft, call)
     for name, value in list(namespace.items()):
+        if name == "__builtins__" or id(value) in recorded:
+            continue
         if isinstance(value, FunctionType) and _package(value.__module__) not in (package, "torch", "fxcore"):
             patches.replace(namespace, name, soften)
         elif value is torch:

@@ -26,6 +26,7 @@ class SoftModule(ModuleType):
     def __init__(self, module: ModuleType, soften: Soften, names: Collection[str] | None = None) -> None:
         """``names``: those to replace; None means all. Modules in the module are replaced in the same way."""
         super().__init__(module.__name__)
+        self.__dict__.update({name: vars(module).get(name) for name in vars(self)})  # such as `__spec__`
         self.__dict__["__wrapped__"] = module
         self.__dict__["_soften"] = soften
         self.__dict__["_names"] = names
@@ -43,6 +44,18 @@ class SoftModule(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         """Set the attribute of the module itself."""
         setattr(self.__wrapped__, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Delete the attribute of the module itself."""
+        delattr(self.__wrapped__, name)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether ``other`` is the module itself, or a replacement of it."""
+        return self.__wrapped__ is (other.__wrapped__ if isinstance(other, SoftModule) else other)
+
+    def __hash__(self) -> int:
+        """The hash of the module itself."""
+        return hash(self.__wrapped__)
 
     def __dir__(self) -> list[str]:
         """The names in the module itself."""

@@ -57,7 +57,7 @@ def is_call(code: CodeType, lasti: int) -> bool:
 def looks_up_to_call(code: CodeType, lasti: int) -> bool:
     """Whether the instruction at offset ``lasti`` looks up an attribute that is called next: ``np.ceil(x)``.
 
-    False for some such calls: for those with ``*`` or ``**`` and, in Python 3.10, for those with keyword arguments.
+    In Python 3.10, this is False for calls with keyword arguments, ``*`` or ``**``.
     """
     return _operation(code.co_code, lasti) in _lookups_to_call(code)
 
@@ -74,8 +74,8 @@ def _lookups_to_call(code: CodeType) -> frozenset[int]:
 def _is_lookup_to_call(instructions: Sequence[dis.Instruction], at: int) -> bool:
     """Whether the instruction with this index looks up a method, or loads what the NULL on the stack is for.
 
-    The NULL tells a call that there is no ``self``. It is pushed before the name whose attribute is looked up, or with
-    it and, since Python 3.13, after the lookup.
+    The NULL shows a call that there is no ``self``. Up to Python 3.12, it is pushed before the name whose attribute is
+    looked up, or with it; since Python 3.13, it is pushed after the lookup, and what follows it are the arguments.
     """
     name = instructions[at].opname
     if name == "LOAD_METHOD":
@@ -85,13 +85,15 @@ def _is_lookup_to_call(instructions: Sequence[dis.Instruction], at: int) -> bool
         return False
     if sys.version_info >= (3, 12) and (instructions[at].arg or 0) & _AS_METHOD:
         return True
+    if sys.version_info >= (3, 13):
+        return following == "PUSH_NULL"
     first = at
     while first > 0 and instructions[first].opname == "LOAD_ATTR":
         first -= 1
-    has_null = (3, 11) <= sys.version_info < (3, 13) and instructions[first].opname == "LOAD_GLOBAL"
-    if has_null and (instructions[first].arg or 0) & _WITH_NULL:
-        return True
-    return following == "PUSH_NULL" or (first > 0 and instructions[first - 1].opname == "PUSH_NULL")
+    if sys.version_info >= (3, 11) and instructions[first].opname == "LOAD_GLOBAL":
+        if (instructions[first].arg or 0) & _WITH_NULL:
+            return True
+    return first > 0 and instructions[first - 1].opname == "PUSH_NULL"
 
 
 def operand_offset(code: CodeType, lasti: int) -> int | None:

@@ -195,6 +195,21 @@ class TakesAnything(nn.Module):
         raise LookupError(things)
 
 
+def test_arguments_and_results_that_no_graph_holds_are_each_found_at_their_place() -> None:
+    source = """
+    class Cache:
+        pass
+
+    def f(x):
+        y = x.type(Cache)
+        return y + 1, Cache()
+    """
+    found = explore(define(source))
+    assert [site.failure.kind for site in found.sites] == [FailureKind.ARGUMENT] * 2
+    assert [text(site.failure) for site in found.sites] == ["x.type(Cache)", "return y + 1, Cache()"]
+    assert not found.complete
+
+
 def test_a_call_whose_arguments_no_graph_holds_is_recorded_without() -> None:
     class Caller(nn.Module):
         def __init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 from fxcore.explore import explore
 from fxcore.explore.soft_modules import SoftModule
 from fxcore.failures import FailureKind
+from fxcore.tracer import Tracer
 from tests.core.snippets import define
 
 CALLS = [
@@ -68,6 +70,39 @@ def test_classes_and_constants_remain_what_they_are() -> None:
     assert vars(np).pop("a_setting") == 2
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "np == kept",
+        "np in {kept: 1}",
+        "repr(np) == repr(kept)",
+        "(np.__name__, np.__doc__, np.__spec__) == (kept.__name__, kept.__doc__, kept.__spec__)",
+        "delattr(np, 'a_setting') is None",
+    ],
+)
+def test_a_replaced_module_passes_for_the_module(condition: str) -> None:
+    function = program(f"    np.a_setting = 1\n    assert {condition}\n    return x\n")
+    function.__globals__["kept"] = np
+    found = explore(function)
+    assert (found.complete, found.sites) == (True, [])
+    vars(np).pop("a_setting", None)
+
+
+def test_builtins_remain_in_the_main_module() -> None:
+    function = program("    return (lambda: len([x]))() + x\n")
+    function.__globals__["__builtins__"] = builtins
+    found = explore(function)
+    assert (found.complete, found.sites) == (True, [])
+
+
+def test_what_the_tracer_records_is_recorded() -> None:
+    function = program("    return rearrange(x)\n")
+    function.__globals__["rearrange"] = rearrange = define("def f(x):\n    return x if x.sum() > 0 else -x\n")
+    rearrange.__module__ = "a_package"
+    found = explore(function, tracer=Tracer(autowrap_functions=(rearrange,)))
+    assert (found.complete, found.sites) == (True, [])
+
+
 def test_functions_in_other_modules_of_the_program_are_followed(tmp_path: Any) -> None:
     (tmp_path / "own_part.py").write_text("import numpy as np\n\ndef half(n):\n    return np.ceil(n / 2)\n")
     own = ModuleType("own_part")
@@ -88,6 +123,8 @@ def test_only_what_is_called_is_replaced() -> None:
     assert ceil is np.ceil
     assert isinstance(soft.random, ModuleType)
     assert "ceil" in dir(soft)
+    passed_on = (lambda *args: args)(soft.float32, soft.pi)
+    assert passed_on == (np.float32, np.pi)
     if sys.version_info >= (3, 11):
         with_keyword = soft.zeros(2, dtype=int)
         assert with_keyword == "called"
