@@ -43,8 +43,8 @@ from fxcore.node import Node, map_aggregate
 from fxcore.proxy import Proxy
 from fxcore.source import SourceSpan, is_user_file
 from fxcore.source.bytecode import is_call, raising_truth
-from fxcore.source.syntax import callee_name, calls_torch_cpp
-from fxcore.tracer import Tracer
+from fxcore.source.syntax import callee_name, calls_torch_cpp, handles_errors
+from fxcore.tracer import TRACE_CODE, Tracer
 from fxcore.tracing.diagnosis import is_installed
 from fxcore.tracing.patching import PatchScope, originals
 from fxcore.tracing.trace_session import current
@@ -187,6 +187,8 @@ class _Explorer:
         try:
             return find(mod)
         except NotASubmoduleFailure as failure:
+            if _is_handled(failure):
+                raise
             path = f"_unregistered_{len(self._unregistered)}"
             self._unregistered[path] = mod
             self._sites.note(self._sites.placed(failure), "it is registered", certain=True)
@@ -206,6 +208,8 @@ class _Explorer:
         except GaveUp:
             raise
         except Exception as error:
+            if _is_handled(error):
+                raise
             failure = caught(error)
             # The program's own errors may be raised in a real run, too, which would then end here.
             certain = self._informed or failure.kind is not FailureKind.EXCEPTION
@@ -283,6 +287,8 @@ class _Explorer:
         except ArgumentFailure as failure:
             if self._probing or self._sites.place() is None:  # the trace places what the program returns
                 raise
+            if _is_handled(failure):
+                raise
             self._sites.note(self._sites.placed(failure), "it is recorded", certain=True)
             return a
 
@@ -301,7 +307,7 @@ class _Explorer:
         try:
             return ask(obj)
         except TraceFailure as error:
-            if self._probing:
+            if self._probing or _is_handled(error):
                 raise
             failure = error
         try:
@@ -327,6 +333,8 @@ class _Explorer:
         try:
             ask(*args)
         except TraceFailure as failure:
+            if _is_handled(failure):
+                raise
             site = self._sites.note(self._sites.placed(failure), "it is recorded", certain=True, value=args[0].node)
             site.nodes[self.tracer.create_proxy("call_function", function, args, {}).node] = None
 
@@ -342,7 +350,7 @@ class _Explorer:
             return function(*args, **kwargs)
         except Exception as error:
             value = find_proxy(args, kwargs)
-            if value is None:
+            if value is None or _is_handled(error):
                 raise
             failure = self._refused(function, error)
         finally:
@@ -354,6 +362,8 @@ class _Explorer:
         try:
             return function(*args, **kwargs)
         except AssertionError as error:
+            if _is_handled(error):
+                raise
             self._sites.note(caught(error), "it holds", certain=self._informed)
             return None
 
@@ -363,7 +373,7 @@ class _Explorer:
             return function(*args, **kwargs)
         except Exception as error:
             value = find_proxy(args, kwargs)
-            if value is None:
+            if value is None or _is_handled(error):
                 raise
             failure = caught(error)
             code = getattr(function, "__code__", None)  # there is none of what is written in C
@@ -404,6 +414,16 @@ class _Explorer:
         failure = as_failure(error, FailureKind.FOREIGN_CALL)
         failure.callee = callee_name(function)
         return failure
+
+
+def _is_handled(error: Exception) -> bool:
+    """Whether the program or a library handles ``error``, so that a plain trace goes on, too."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not TRACE_CODE:
+        if is_user_file(frame.f_code.co_filename) and handles_errors(frame, error):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_of_program(file: object) -> bool:

@@ -164,11 +164,25 @@ def statement_at(place: Place) -> ast.stmt | None:
     return found
 
 
-def handles_errors(frame: FrameType) -> bool:
-    """Whether ``frame`` is within a ``try`` with handlers, or ``contextlib.suppress``; False without its source."""
-    source = "".join(linecache.getlines(frame.f_code.co_filename))
-    blocks = (node.body for node in _all_nodes(source) if _is_handler(node))
-    return any(body[0].lineno <= (frame.f_lineno or 0) <= (body[-1].end_lineno or 0) for body in blocks)
+def handles_errors(frame: FrameType, error: Exception | None = None) -> bool:
+    """Whether ``frame`` is within a ``try`` with handlers, or ``contextlib.suppress``; False without its source.
+
+    If there is an ``error``, those are left out that handle other errors only, or raise another one.
+    """
+    if not getattr(frame.f_code, "co_exceptiontable", True):  # since Python 3.11
+        return False
+    blocks = _handling("".join(linecache.getlines(frame.f_code.co_filename)))
+    line = frame.f_lineno or 0
+    return any(
+        block.body[0].lineno <= line <= (block.body[-1].end_lineno or 0)
+        and (error is None or _handles(block, error, frame))
+        for block in blocks
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _handling(source: str) -> tuple[ast.Try | ast.With, ...]:
+    return tuple(node for node in _all_nodes(source) if _is_handler(node))
 
 
 def _is_handler(node: ast.AST) -> TypeGuard[ast.Try | ast.With]:
@@ -176,9 +190,29 @@ def _is_handler(node: ast.AST) -> TypeGuard[ast.Try | ast.With]:
         case ast.Try(handlers=handlers):
             return bool(handlers)
         case ast.With(items):
-            calls = (item.context_expr for item in items if isinstance(item.context_expr, ast.Call))
-            return any(_last_name(call.func) == "suppress" for call in calls)
+            return bool(_suppressions(items))
     return False
+
+
+def _suppressions(items: list[ast.withitem]) -> list[ast.Call]:
+    calls = (item.context_expr for item in items if isinstance(item.context_expr, ast.Call))
+    return [call for call in calls if _last_name(call.func) == "suppress"]
+
+
+def _handles(block: ast.Try | ast.With, error: Exception, frame: FrameType) -> bool:
+    """Whether ``block`` handles ``error``, so that the program goes on; true if that is not known."""
+    if isinstance(block, ast.With):
+        return any(_is_one_of(error, call.args, frame) for call in _suppressions(block.items))
+    for handler in block.handlers:
+        if handler.type is None or _is_one_of(error, [handler.type], frame):
+            return not isinstance(handler.body[-1], ast.Raise)
+    return False
+
+
+def _is_one_of(error: Exception, classes: list[ast.expr], frame: FrameType) -> bool:
+    names = [name for cls in classes for name in (cls.elts if isinstance(cls, ast.Tuple) else [cls])]
+    values = [_named(frame, ast.unparse(name)) for name in names]
+    return any(not isinstance(value, type) or isinstance(error, value) for value in values)
 
 
 def span_of_syntax(file: str, line: int, col: int, end_col: int | None) -> SourceSpan | None:

@@ -343,3 +343,49 @@ def test_what_runs_within_an_exploration_is_explored_apart() -> None:
 
     assert [site.failure.frames[-1].name.rpartition(".")[2] for site in explore(around).sites] == ["around"]
     assert inner == ["it is recorded"]
+
+
+HANDLED = {
+    "a condition": ("y = x if x.sum() > 0 else -x", "ValueError"),
+    "a size": ("y = torch.zeros(x.shape[0], 4)", "(KeyError, TypeError)"),
+    "an old constructor": ("y = torch.Tensor(x.shape[0], 4)", "Exception"),
+    "a length": ("y = x[: len(x)]", "RuntimeError"),
+    "a module": ("y = self.part(x)", "ValueError"),
+}
+
+
+def _program(statement: str, error: str, handler: str) -> nn.Module:
+    source = f"""
+class Part(torch.nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+
+class Whole(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+
+    def forward(self, x):
+        y = x
+        try:
+            {statement}
+        except {error}:
+            {handler}
+        return y if x.max() > 0 else x
+"""
+    whole: nn.Module = define(source, "Whole")()
+    return whole
+
+
+@pytest.mark.parametrize(("statement", "error"), HANDLED.values(), ids=HANDLED)
+def test_what_the_program_handles_is_no_failure(statement: str, error: str) -> None:
+    found = explore(_program(statement, error, "y = -x"))
+    assert found.complete
+    assert seen(found) == [("x.max() > 0", "it is false")]
+
+
+@pytest.mark.parametrize(("error", "handler"), [("KeyError", "y = -x"), ("ValueError", "raise")])
+def test_what_the_program_does_not_handle_is_a_failure(error: str, handler: str) -> None:
+    found = explore(_program(HANDLED["a condition"][0], error, handler))
+    assert found.complete
+    assert len(found.sites) == 2
