@@ -8,4 +8,4 @@ from torch import Tensor, nn
 class Schedule(nn.Module):
     def forward(self, noise: Tensor) -> Tensor:
         steps = np.sqrt(noise)  # error[foreign-call]: np.sqrt(noise)
-        return noise * torch.from_numpy(steps)
+        return noise * torch.from_numpy(steps)  # error[foreign-call]: torch.from_numpy(steps)
