@@ -213,7 +213,5 @@ def _is_set_from_outside(frame: FrameType, name: str) -> bool:
 
     It may set several at once: ``block.H, block.W = x.shape[2:]``.
     """
-    sets = re.compile(
-        rf"(?:^|,)[ \t]*(?!self\b|cls\b)\w+\.{re.escape(name)}[ \t]*(?:,[\w., \t]*)?=(?!=)", re.MULTILINE
-    )
+    sets = re.compile(rf"(?:^|,)[ \t]*(?!self\b|cls\b)\w+\.{re.escape(name)}[ \t]*(?:,[\w., \t]*)?=(?!=)", re.MULTILINE)
     return sets.search("".join(linecache.getlines(frame.f_code.co_filename))) is not None
