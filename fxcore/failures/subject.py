@@ -38,8 +38,8 @@ _ABOUT = {
 # The subject, by the name of a tensor's attribute or method, or of torch's function of the same name.
 _BY_NAME = {name: subject for subject, names in _ABOUT.items() for name in names.split()}
 
-# Modules whose functions compute numbers from numbers: the result has the subject of the arguments.
-_TRANSPARENT = frozenset({"_operator", "operator", "math", "builtins"})
+# Packages whose functions compute numbers from numbers: the result has the subject of the arguments.
+_TRANSPARENT = frozenset({"_operator", "operator", "math", "builtins", "numpy"})
 
 _PLAIN = (bool, str, int, float, list, tuple, dict)
 _PLAIN_NAMES = tuple(plain.__name__ for plain in _PLAIN)
@@ -79,8 +79,9 @@ def _own_subject(node: Node) -> Subject | None:
 
 
 def _is_transparent(function: Callable[..., Any]) -> bool:
-    module, name = getattr(function, "__module__", None), getattr(function, "__name__", "")
-    return module in _TRANSPARENT or (module == "torch" and name.startswith("sym_"))
+    module = getattr(function, "__module__", None) or type(function).__module__  # a function of NumPy may have none
+    name = getattr(function, "__name__", "")
+    return str(module).partition(".")[0] in _TRANSPARENT or (module == "torch" and name.startswith("sym_"))
 
 
 def _is_option(placeholder: Node) -> bool:

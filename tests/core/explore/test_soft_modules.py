@@ -14,6 +14,7 @@ import torch
 from fxcore.explore import explore
 from fxcore.explore.soft_modules import SoftModule
 from fxcore.failures import FailureKind
+from fxcore.failures.subject import Subject, subject_of
 from fxcore.tracer import Tracer
 from tests.core.snippets import define
 
@@ -45,6 +46,13 @@ def test_the_failure_behind_is_found(call: str) -> None:
     assert len(found.sites) >= 2
     assert found.sites[-1].failure.kind is FailureKind.CONTROL_FLOW
     assert {site.assumption for site in found.sites[:-1]} == {"it is recorded"}
+
+
+def test_what_numpy_computes_from_a_shape_depends_on_the_shape() -> None:
+    found = explore(program("    side = np.ceil(x.shape[-1] / 2)\n    return x if side > 3 else -x\n"))
+    node = found.sites[-1].failure.node
+    assert node is not None
+    assert subject_of(node) is Subject.SHAPE
 
 
 def test_a_library_checks_what_it_is_given() -> None:
