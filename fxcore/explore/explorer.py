@@ -112,6 +112,8 @@ class _Explorer:
         # By instruction and running function: how often the condition there was evaluated.
         self._turns: dict[tuple[int, int], int] = {}
         self._patches = PatchScope()
+        # The ids of the globals in which imports were softened, and of those in which the functions that the tracer
+        # records were replaced: a plain trace does this only where it finds a forward.
         self._softened: set[int] = set()
         self._replaced: set[int] = set()
         self._probing = 0
