@@ -77,9 +77,7 @@ MODELS = (
     of_timm("crossvit", "crossvit_tiny_240(img_size=120, depth=((1, 1, 0), (1, 1, 0), (1, 1, 0)))", 120),
     of_timm("hiera", "hiera_tiny_224(img_size=(64, 64))", 64),
     of_timm("mobilevit", "mobilevit_xxs()", 64),
-    of_timm("mvitv2", "mvitv2_tiny(img_size=64)", 64),
     of_timm("nest", "nest_tiny(img_size=64)", 64),
-    of_timm("qwen3_vit", "qwen3_vit_88m(depth=2)", 64),
     Model(
         "torchvision.models.optical_flow",
         ("raft", "_utils"),
