@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import is_dataclass, replace
 from functools import partial
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from torch.nn import Module
@@ -107,7 +107,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     off = [
         Change(path, ArgumentKind("value", value), (path,)) for path, value in plan.switches if path not in plan.extra
     ]
-    if type(error) is NameError:  # only a way around the statement helps
+    if type(error) is NameError or _lacks_name_in_module(error):  # only a way around the statement helps
         yield from off
         yield from avoiding(error, plan)
         return
@@ -169,6 +169,11 @@ def _more_or_alike(
     yield from _of_same_type(error, plan, suspects)
     if named := plan.taken(re.findall(r"\w+", str(error)), by_name=True):
         yield Change(extra=named)
+
+
+def _lacks_name_in_module(error: BaseException) -> bool:
+    """Whether a Python module has no such name: ``np.int``."""
+    return isinstance(error, AttributeError) and isinstance(error.obj, ModuleType)
 
 
 def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:

@@ -32,6 +32,7 @@ from fx_lsp.agent.inventing.invented_values import InventedModule, Misused, TooL
 from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.missing_uses import forget_uses, looking
+from fx_lsp.agent.processes.counted_steps import begin_step
 
 MOST_BUILDS = 80
 """How often a class is built before the search is given up."""
@@ -317,6 +318,7 @@ class _ArgumentSearch:
                 break
             self._builds += 1
             self._parts = 0
+            begin_step()
             is_built = False
             error: BaseException | None
             try:

@@ -18,7 +18,7 @@ from fx_lsp.agent.proving.proof_memory import Findings, key_of
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.side_effects import Effects
 from fx_lsp.agent.proving.small_twin import MOST_AGREEING, Twins, agreeing_sizes, find_twins
-from fx_lsp.agent.proving.trial_inputs import InputSearch
+from fx_lsp.agent.proving.trial_inputs import FoundInputs, InputSearch
 from fx_lsp.agent.proving.trial_programs import (
     Program,
     build_program,
@@ -173,18 +173,20 @@ class BeforeEdit:
         if not is_whole(part, whole):
             search = replace(search, whole=whole, part=part)
             try:
-                found = self._run_alone(function, search)
+                found = self._run_alone(f"{path} {name}", function, search)
             except ProofEnded as ended:
                 if not (ended.lacks_inputs and end):
                     raise
-        runs, effects = found or self._run_alone(without_end(function, end), search)
+        runs, effects = found or self._run_alone(f"{path} {name} {end}", without_end(function, end), search)
         before = self._broken_with({}, runs, program)
         return replace(before, function=FunctionAlone(path, name, 0 if found else end, effects))
 
-    def _run_alone(self, function: Program, search: InputSearch) -> tuple[ProgramRuns, tuple[Effects, ...]]:
-        """What a function does, and its side effects. Raises `ProofEnded`."""
+    def _run_alone(self, key: str, function: Program, search: InputSearch) -> tuple[ProgramRuns, tuple[Effects, ...]]:
+        """What a function does, and its side effects; ``key`` is as for `_run`. Raises `ProofEnded`."""
         apart = self._context.apart()
-        runs, found = run_on_inputs(apart, self._file, function, search, None)
+        runs = self._run(key, function, search)
+        found = self._known.inputs[key]
+        assert isinstance(found, FoundInputs)
         if others := apart(partial(inputs_of_other_kinds, function, found)):
             runs = runs_on(apart, function, search, replace(found, inputs=found.inputs + others))
         return runs, apart(partial(side_effects, function, runs.inputs))
@@ -244,16 +246,25 @@ class BeforeEdit:
         program, run = self._built(sizes, watched)
         search = self._search(program, parts_not_run(watched, run))
         search = replace(search, few=few, share=share, similar=known.similar_inputs(sizes))
+        runs = self._run(key, program, search)
+        known.accepted[key] = sizes, runs.inputs[0]
+        if known.inputs[key] is not found:
+            known.met.pop(key, None)
+        return program, runs
+
+    def _run(self, key: str, program: Program, search: InputSearch) -> ProgramRuns:
+        """What a program does on inputs, which are searched for once for each ``key``. Raises `ProofEnded`."""
+        known = self._known.inputs
+        found = known.get(key)
+        if isinstance(found, ProofEnded):
+            raise found
         try:
-            runs, known.inputs[key] = run_on_inputs(self._context.apart(), self._file, program, search, found)
-            known.accepted[key] = sizes, runs.inputs[0]
-            if known.inputs[key] is not found:
-                known.met.pop(key, None)
+            runs, known[key] = run_on_inputs(self._context.apart(), self._file, program, search, found)
         except ProofEnded as end:
             if end.lacks_inputs:
-                known.inputs[key] = end
+                known[key] = end
             raise
-        return program, runs
+        return runs
 
     def _built(self, sizes: Sizes, watched: Collection[Part]) -> tuple[Program, Seen]:
         """The program that is built with ``sizes``, and the lines that building it runs."""

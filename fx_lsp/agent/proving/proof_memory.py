@@ -51,7 +51,8 @@ class Findings:
     failed: FailedBuilds = field(default_factory=FailedBuilds)
     """How building the target itself fails."""
     inputs: dict[str, FoundInputs | ProofEnded] = field(default_factory=dict)
-    """By `key_of`: the inputs that were found, or that none can be found."""
+    """The inputs that were found, or that none can be found: by `key_of` or, for a function that is run alone, by its
+    file and name."""
     failures: dict[str, FoundFailures] = field(default_factory=dict)
     """By capture and `key_of`: where it breaks, with guessed inputs."""
     met: dict[str, FoundFailures] = field(default_factory=dict)

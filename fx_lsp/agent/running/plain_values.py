@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import struct
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from types import MemberDescriptorType
@@ -80,6 +81,8 @@ class _Copy:
             return value
         if isinstance(value, StandIn | StandInBase | MissingModule):
             raise MissingCall(_name(type(value)))
+        if _is_array(value) and not value.dtype.hasobject:
+            return self._array(value)
         kind, cls = _name(type(value)), value if isinstance(value, type) else type(value)
         if "<locals>" in cls.__qualname__:  # a class that the call makes anew, whose name doesn't say what it has
             raise NotComparable(_name(cls))
@@ -93,7 +96,17 @@ class _Copy:
             self._met[id(value)] = len(self._met)
         return self._tree(kind, value)
 
+    def _array(self, value: Any) -> Tree:
+        """A NumPy array or number; what torch has no dtype for, such as text, as a list."""
+        try:
+            values = compact(torch.from_numpy(value.__array__().copy()))
+        except (TypeError, ValueError):  # ValueError: of another byte order
+            values = self.of(value.tolist())
+        return Tree(_name(type(value)), values=(str(value.dtype), values))
+
     def _tree(self, kind: str, value: Any) -> Tree:
+        if _is_array(value):
+            return Tree(kind, values=(str(value.dtype), *value.shape, *map(self.of, value.ravel().tolist())))
         if not isinstance(value, dict | list | tuple) and _hides_state(type(value)):
             raise NotComparable(kind)
         keys = tuple(map(self.of, value)) if isinstance(value, dict) else None
@@ -124,6 +137,12 @@ def as_in_graph(value: Any) -> Any:
     if value.keys is not None:
         return Tree(_name(dict), value.keys, values)
     return replace(value, values=values, attributes=tuple(map(as_in_graph, value.attributes)))
+
+
+def _is_array(value: Any) -> bool:
+    """Whether ``value`` is a NumPy array or number; a subclass of arrays may have more than values."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and (type(value) is numpy.ndarray or isinstance(value, numpy.generic))
 
 
 def _items(value: Any) -> Iterable[Any]:

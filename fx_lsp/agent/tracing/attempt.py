@@ -17,6 +17,7 @@ from fx_lsp.agent.importing.package_imports import PackageImports
 from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.messages import Capture, Failure, Heartbeat, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
+from fx_lsp.agent.processes.counted_steps import CountedSteps
 from fx_lsp.agent.processes.frozen_objects import freeze
 from fx_lsp.agent.processes.limits import (
     is_out_of_memory,
@@ -210,7 +211,8 @@ def _trace_parts(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emi
     host = Host(request.id, file, partial(_host, attempt, file), of_heirs=attempt.of_heirs)
     for part in attempt.parts:
         emit(Heartbeat(request.id))  # each part may take the whole time limit
-        with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
+        steps = CountedSteps(lambda: emit(Heartbeat(request.id)))
+        with time_limit(seconds, lambda frame: None, steps.grant), contextlib.suppress(Exception):
             report = host.report(part)
             if report is not None:
                 emit(report)
@@ -251,8 +253,9 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit, sha
 
     known = file.workspace.dependencies
     packages = PackageImports(file.workspace.owns, lambda: emit(Heartbeat(request.id)))
+    steps = CountedSteps(lambda: emit(Heartbeat(request.id)))
     try:
-        with time_limit(seconds, timed_out, packages.grant):
+        with time_limit(seconds, timed_out, lambda frame: packages.grant(frame) or steps.grant(frame)):
             answer: object = run.run(on_meta=on_meta)
     except InconclusiveOnMeta as inconclusive:
         certain = inconclusive.certain

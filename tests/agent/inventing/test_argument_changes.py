@@ -639,3 +639,18 @@ class OfDictionary(nn.Module):
 def test_settings_that_have_to_be_a_dictionary() -> None:
     root = invented(OfDictionary).root
     assert (root.linear.in_features > 1, root.linear.bias, root.linear.weight.device.type) == (True, None, "meta")
+
+
+def test_a_name_that_a_python_module_lacks_is_no_fault_of_the_arguments() -> None:
+    widths = []
+
+    class Net(nn.Module):
+        def __init__(self, width: Any, depth: Any) -> None:
+            super().__init__()
+            widths.append(width)
+            self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+            self.dtype = cast(Any, math).no_such_name
+
+    with pytest.raises(CannotInvent):
+        invented(Net)
+    assert len(widths) == 1

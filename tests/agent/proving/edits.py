@@ -94,7 +94,14 @@ class Output(collections.OrderedDict):
         self["value"] = self.value
 """
 
+ARRAY = """
+@torch.fx.wrap
+def array(x):
+    return x.detach().numpy()
+"""
+
 PROVEN = {
+    "a NumPy array": Edit(program("return array(x / len(x))", before=ARRAY), "len(x)", "x.size(0)"),
     "len": Edit(program("return x / len(x)"), "len(x)", "x.size(0)"),
     "wrap": Edit(program("return x / len(x)"), "import torch.fx\n", 'import torch.fx\n\ntorch.fx.wrap("len")\n'),
     "a weight that nothing initializes, and another dtype": Edit(
@@ -205,6 +212,10 @@ PROVEN = {
 }
 
 REFUTED = {
+    "another NumPy array": (
+        Edit(program("return array(x / len(x))", before=ARRAY), "len(x)", "x.size(1)"),
+        "the output differs",
+    ),
     "nothing is mended": (
         Edit(program("return x / len(x)"), "return x", "return  x"),
         "tracing still fails at `len(x)`",

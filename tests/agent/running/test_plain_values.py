@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import math
 import threading
 from collections import OrderedDict
 from typing import Any
 
+import numpy
 import pytest
 import torch
 
@@ -118,12 +120,32 @@ def test_different_values_have_different_plain_values(one: Any, other: Any) -> N
         functools.partial(print),
         range(3),
         bytearray(b"a"),
+        numpy.array([print]),
+        numpy.array((1, print), dtype=[("a", int), ("b", object)]),
+        numpy.ma.array([1], mask=[True]),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_objects_with_hidden_state_cannot_be_compared(value: object) -> None:
     with pytest.raises(NotComparable):
         to_plain(Plain([value]))
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3], [0.5, math.nan], [True], ["abc", "b"], [1j], [None, "a"]], ids=str)
+def test_arrays_are_compared_by_their_values_and_dtype(values: list[Any]) -> None:
+    array = numpy.array(values, dtype=object if None in values else None)
+    known = repr(to_plain(array))
+    for same in (array.copy(), array[::-1].copy()[::-1]):
+        assert repr(to_plain(same)) == known
+    for other in (numpy.array([*values, values[0]]), array.astype("U2"), array[:, None], array.tolist()):
+        assert repr(to_plain(other)) != known
+
+
+def test_numbers_of_numpy_are_compared() -> None:
+    known = repr(to_plain(numpy.float32(2)))
+    assert repr(to_plain(numpy.float32(2))) == known
+    for other in (numpy.float32(3), numpy.int64(2), 2.0):
+        assert repr(to_plain(other)) != known
 
 
 def test_a_tensor_is_copied_once() -> None:
