@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import is_dataclass, replace
 from functools import partial
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from torch.nn import Module
@@ -40,6 +40,9 @@ _KINDS = (
     ArgumentKind("value", None),
 )
 """The kinds to try, in this order, for a value that is involved in an error."""
+
+_NO_NAME = re.compile(r"(?i:module) '[\w.]+' has no attribute ")
+"""What Python says about a name that a module lacks, and NumPy and SciPy about those that they have removed."""
 
 _QUOTED = re.compile(r"'(\w+)'")
 _NO_SEQUENCE = re.compile(r"is not iterable|has no len|is not subscriptable")
@@ -95,6 +98,11 @@ _PREFIX = re.compile(r"[a-z]+_$")
 _DIGITS = re.compile(r"\b[1-8]\b")
 
 
+def is_beyond_arguments(error: BaseException | None) -> bool:
+    """Whether ``error`` says that a name is not defined in the file or in a Python module: ``np.int``."""
+    return type(error) is NameError or (isinstance(error, AttributeError) and _NO_NAME.match(str(error)) is not None)
+
+
 def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterator[Change]:
     """Changes that may avoid ``error``, the likeliest first. ``is_built``: the trace raised it, not the build."""
     text = str(error)
@@ -107,7 +115,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     off = [
         Change(path, ArgumentKind("value", value), (path,)) for path, value in plan.switches if path not in plan.extra
     ]
-    if type(error) is NameError or _lacks_name_in_module(error):  # only a way around the statement helps
+    if is_beyond_arguments(error):  # only a way around the statement helps
         yield from off
         yield from avoiding(error, plan)
         return
@@ -169,11 +177,6 @@ def _more_or_alike(
     yield from _of_same_type(error, plan, suspects)
     if named := plan.taken(re.findall(r"\w+", str(error)), by_name=True):
         yield Change(extra=named)
-
-
-def _lacks_name_in_module(error: BaseException) -> bool:
-    """Whether a Python module has no such name: ``np.int``."""
-    return isinstance(error, AttributeError) and isinstance(error.obj, ModuleType)
 
 
 def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:

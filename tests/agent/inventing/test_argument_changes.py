@@ -6,8 +6,9 @@ import dataclasses
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
+import numpy
 import pytest
 import torch
 from torch import nn
@@ -642,7 +643,8 @@ def test_settings_that_have_to_be_a_dictionary() -> None:
     assert (root.linear.in_features > 1, root.linear.bias, root.linear.weight.device.type) == (True, None, "meta")
 
 
-def test_a_name_that_a_python_module_lacks_is_no_fault_of_the_arguments() -> None:
+@pytest.mark.parametrize("name", ["math.no_such_name", "numpy.int"])
+def test_a_name_that_a_python_module_lacks_is_no_fault_of_the_arguments(name: str) -> None:
     widths = []
 
     class Net(nn.Module):
@@ -650,7 +652,7 @@ def test_a_name_that_a_python_module_lacks_is_no_fault_of_the_arguments() -> Non
             super().__init__()
             widths.append(width)
             self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
-            self.dtype = cast(Any, math).no_such_name
+            self.dtype = eval(name, {"math": math, "numpy": numpy})
 
     with pytest.raises(CannotInvent):
         invented(Net)
