@@ -15,23 +15,25 @@ import torch
 
 from fx_lsp.agent.running.kept_state import CODE, are_same, everything_in
 from fx_lsp.agent.running.observation import Input, call, memory_of, modules_of, weights_of
-from fx_lsp.agent.running.plain_values import tensors_of
+from fx_lsp.agent.running.plain_values import ARRAY, tensors_of
 
 Effects = tuple[str, ...]
 """The same for two functions if nothing that calls them can tell them apart by their side effects."""
 
 
-class KeepsState(Exception):
-    """A function changes what its module or its file keeps, besides weights and buffers."""
+class UnknownEffects(Exception):
+    """What a function does to the rest of the program is not known; the text says what it does, as a verb phrase."""
 
 
 def effects_of(function: Callable[..., Any], given: Input) -> Effects:
-    """The side effects of a call. Raises `KeepsState`, and what the function raises."""
+    """The side effects of a call. Raises `UnknownEffects`, and what the function raises."""
     kept = _kept(function)
     output, arguments = call(function, given)
     now = _kept(function)
     if len(now) != len(kept) or not all(map(are_same, kept, now)):
-        raise KeepsState
+        raise UnknownEffects("changes what its module or its file keeps")
+    if any(isinstance(value, ARRAY) for value in everything_in([output])):
+        raise UnknownEffects("returns an array, which may share its memory")
     known = [*tensors_of(arguments), *weights_of(function)]
     known += [value for _, *values in kept for value in values if isinstance(value, torch.Tensor)]
     tensors = tensors_of([output])

@@ -16,7 +16,7 @@ from fx_lsp.agent.proving.edited_function import function_in
 from fx_lsp.agent.proving.failed_builds import NotBuilt
 from fx_lsp.agent.proving.function_beginning import beginning_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
-from fx_lsp.agent.proving.side_effects import Effects, KeepsState, effects_of
+from fx_lsp.agent.proving.side_effects import Effects, UnknownEffects, effects_of
 from fx_lsp.agent.running.observation import (
     Input,
     filled_memory,
@@ -66,9 +66,8 @@ def side_effects(program: Program, inputs: Collection[Input]) -> tuple[Effects, 
         ChildRunner.go_on()
         try:
             found.append(effects_of(program.built.root, given))
-        except KeepsState:
-            name = program.built.root.__qualname__
-            raise ProofEnded("untried", f"`{name}` changes what its module or its file keeps", True) from None
+        except UnknownEffects as what:
+            raise ProofEnded("untried", f"`{program.built.root.__qualname__}` {what}", True) from None
     return tuple(found)
 
 

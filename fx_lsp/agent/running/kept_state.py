@@ -21,7 +21,7 @@ import torch
 from fx_lsp.agent.frame_code import names_used
 from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings
 from fx_lsp.agent.missing.missing_modules import MissingCall
-from fx_lsp.agent.running.plain_values import NotComparable, tensors_of, to_plain
+from fx_lsp.agent.running.plain_values import ARRAY, NotComparable, tensors_of, to_plain
 
 CODE = (type, FunctionType, ModuleType, torch.nn.Module, logging.Logger, InventedSettings)
 """The types of what a program consists of. A logger only remembers which levels are enabled, and settings that fx-lsp
@@ -95,11 +95,14 @@ def are_same(values: list[Any], others: list[Any]) -> bool:
 
 
 def _items(value: Any) -> tuple[Any, ...]:
-    """What can change in a value: a container's items, an object's attributes, or how often a tensor was changed."""
+    """What can change in a value: items, attributes, how often a tensor was changed, or a hash of the elements of a
+    NumPy array."""
     if isinstance(value, CODE):
         return ()
     if isinstance(value, torch.Tensor):
         return () if value.is_inference() else (value._version,)
+    if isinstance(value, ARRAY):
+        return (hash(value.tobytes()),)
     if isinstance(value, dict):
         return (*value.keys(), *value.values())
     if isinstance(value, list | tuple | set | deque):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import struct
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from types import MemberDescriptorType
@@ -26,6 +25,13 @@ AGAIN = "again"
 
 LARGE = 1 << 16
 """A tensor of at least this many bytes is represented by its `Digest`."""
+
+try:
+    ARRAY: Any = type(torch.zeros(1).numpy())
+    _NUMBER: Any = type(torch.zeros(1).numpy()[0]).__mro__[-2]
+except RuntimeError:  # torch can't use NumPy, and what a workspace calls so is another module
+    ARRAY = _NUMBER = ()
+"""NumPy's class of arrays and the base class of its numbers; empty tuples without NumPy."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +87,8 @@ class _Copy:
             return value
         if isinstance(value, StandIn | StandInBase | MissingModule):
             raise MissingCall(_name(type(value)))
-        if _is_array(value) and not value.dtype.hasobject:
-            return self._array(value)
+        if _is_array(value):
+            return _of_array(value)
         kind, cls = _name(type(value)), value if isinstance(value, type) else type(value)
         if "<locals>" in cls.__qualname__:  # a class that the call makes anew, whose name doesn't say what it has
             raise NotComparable(_name(cls))
@@ -96,17 +102,7 @@ class _Copy:
             self._met[id(value)] = len(self._met)
         return self._tree(kind, value)
 
-    def _array(self, value: Any) -> Tree:
-        """A NumPy array or number; what torch has no dtype for, such as text, as a list."""
-        try:
-            values = compact(torch.from_numpy(value.__array__().copy()))
-        except (TypeError, ValueError):  # ValueError: of another byte order
-            values = self.of(value.tolist())
-        return Tree(_name(type(value)), values=(str(value.dtype), values))
-
     def _tree(self, kind: str, value: Any) -> Tree:
-        if _is_array(value):
-            return Tree(kind, values=(str(value.dtype), *value.shape, *map(self.of, value.ravel().tolist())))
         if not isinstance(value, dict | list | tuple) and _hides_state(type(value)):
             raise NotComparable(kind)
         keys = tuple(map(self.of, value)) if isinstance(value, dict) else None
@@ -140,9 +136,19 @@ def as_in_graph(value: Any) -> Any:
 
 
 def _is_array(value: Any) -> bool:
-    """Whether ``value`` is a NumPy array or number; a subclass of arrays may have more than values."""
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and (type(value) is numpy.ndarray or isinstance(value, numpy.generic))
+    """Whether ``value`` is a NumPy array or number; an object of a subclass may have more than values."""
+    return type(value) is ARRAY or (isinstance(value, _NUMBER) and type(value).__module__ == _NUMBER.__module__)
+
+
+def _of_array(value: Any) -> Tree:
+    """A NumPy array or number. Raises `NotComparable` unless it holds numbers that torch has a dtype for, or text."""
+    try:
+        values: tuple[Any, ...] = (compact(torch.from_numpy(value.__array__().copy())),)
+    except (TypeError, ValueError):  # ValueError: of another byte order
+        if value.dtype.kind not in "SU":
+            raise NotComparable(_name(type(value))) from None
+        values = tuple(value.ravel().tolist())
+    return Tree(_name(type(value)), values=(f"{value.dtype} {value.shape}", *values))
 
 
 def _items(value: Any) -> Iterable[Any]:

@@ -98,6 +98,10 @@ ARRAY = """
 @torch.fx.wrap
 def array(x):
     return x.detach().numpy()
+
+@torch.fx.wrap
+def count(calls):
+    calls += 1
 """
 
 PROVEN = {
@@ -212,6 +216,14 @@ PROVEN = {
 }
 
 REFUTED = {
+    "a NumPy array that counts calls": (
+        Edit(
+            program("count(self.calls)\nreturn x / len(x)", init="self.calls = array(torch.zeros(1))", before=ARRAY),
+            "count(self.calls)\n        return x / len(x)",
+            "return x / x.size(0)",
+        ),
+        "whether the call changes `calls` differs",
+    ),
     "another NumPy array": (
         Edit(program("return array(x / len(x))", before=ARRAY), "len(x)", "x.size(1)"),
         "the output differs",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy
 import pytest
 import torch
 
-from fx_lsp.agent.proving.side_effects import KeepsState, effects_of
+from fx_lsp.agent.proving.side_effects import UnknownEffects, effects_of
 from fx_lsp.agent.running.observation import Input
 
 
@@ -20,11 +23,19 @@ class Net(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.kept = (Settings(),)
+        self.counts = numpy.zeros(1)
         self.norm = torch.nn.BatchNorm1d(2)
 
     def changing(self, x: torch.Tensor) -> torch.Tensor:
         self.kept[0].sizes["rows"][0] = len(x)
         return x
+
+    def counting(self, x: torch.Tensor) -> torch.Tensor:
+        self.counts += 1
+        return x
+
+    def returning_array(self, x: torch.Tensor) -> object:
+        return [x.numpy()]
 
     def setting(self, x: torch.Tensor) -> torch.Tensor:
         torch.set_grad_enabled(False)
@@ -40,13 +51,19 @@ class Net(torch.nn.Module):
 GIVEN = Input((torch.rand(3, 2),))
 
 
-def test_what_is_kept_may_change_at_any_depth() -> None:
-    with pytest.raises(KeepsState):
-        effects_of(Net().changing, GIVEN)
+@pytest.mark.parametrize("method", [Net.changing, Net.counting])
+def test_what_is_kept_may_change_at_any_depth(method: Any) -> None:
+    with pytest.raises(UnknownEffects, match="keeps"):
+        effects_of(method.__get__(Net()), GIVEN)
+
+
+def test_what_shares_memory_with_an_array_is_not_known() -> None:
+    with pytest.raises(UnknownEffects, match="array"):
+        effects_of(Net().returning_array, GIVEN)
 
 
 def test_a_setting_of_torch_is_kept() -> None:
-    with torch.enable_grad(), pytest.raises(KeepsState):
+    with torch.enable_grad(), pytest.raises(UnknownEffects):
         effects_of(Net().setting, GIVEN)
 
 

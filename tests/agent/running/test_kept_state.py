@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+import numpy
 import torch
 
 from fx_lsp.agent.inventing.invented_values import InventedDictionary, InventedSettings
@@ -46,6 +47,14 @@ def test_a_global_does_not_hide_an_attribute_of_the_same_name() -> None:
 
 def test_a_queue_changes_with_its_items() -> None:
     assert left_by(Net(), None) == {"recent": "deque"}
+
+
+def test_an_array_changes_with_its_elements() -> None:
+    net = Net(numpy.zeros(2))
+    kept = KeptState(net, net)
+    assert kept.changes() == {}
+    net.config[0] = 1
+    assert [*kept.changes()] == ["config"]
 
 
 def test_a_sparse_tensor_is_compared_by_its_type() -> None:
