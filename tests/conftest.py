@@ -12,6 +12,7 @@ SLOW = [
     "tests/agent/proving/test_fix_all.py",
     "tests/core/test_random_programs.py",
     "tests/lsp/test_hostile.py",
+    "tests/analysis/test_capture_fixes.py",
     "tests/rules/test_rules.py",
     "tests/agent/serving/test_spawn_service.py",
     "tests/cli/test_cli.py",
@@ -20,6 +21,8 @@ SLOW = [
     "tests/lsp/test_views.py",
     "tests/cli/test_check_fix.py",
     "tests/mcp_server/test_mcp.py",
+    "tests/cli/test_check_captures.py",
+    "tests/supervisor/test_supervised_agent.py",
 ]
 """These files start first, so that no process is left with a long one at the end."""
 
