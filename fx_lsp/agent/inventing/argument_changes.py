@@ -41,7 +41,7 @@ _KINDS = (
 )
 """The kinds to try, in this order, for a value that is involved in an error."""
 
-_NO_NAME = re.compile(r"(?i:module) '[\w.]+' has no attribute ")
+_NO_NAME = re.compile(r"(?i:module) '[\w.]+' has no attribute '(\w+)'")
 """What Python says about a name that a module lacks, and NumPy and SciPy about those that they have removed."""
 
 _QUOTED = re.compile(r"'(\w+)'")
@@ -98,9 +98,11 @@ _PREFIX = re.compile(r"[a-z]+_$")
 _DIGITS = re.compile(r"\b[1-8]\b")
 
 
-def is_beyond_arguments(error: BaseException | None) -> bool:
-    """Whether ``error`` says that a name is not defined in the file or in a Python module: ``np.int``."""
-    return type(error) is NameError or (isinstance(error, AttributeError) and _NO_NAME.match(str(error)) is not None)
+def _is_of_name(error: BaseException) -> bool:
+    """Whether a name in the program is not defined, or not in a module: ``np.int``, but not ``getattr(nn, kind)``."""
+    lacking = _NO_NAME.match(str(error)) if isinstance(error, AttributeError) else None
+    written = (name for frame in frames_of(error.__traceback__) for name in frame.f_code.co_names)
+    return type(error) is NameError or (lacking is not None and lacking[1] in written)
 
 
 def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterator[Change]:
@@ -115,9 +117,11 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     off = [
         Change(path, ArgumentKind("value", value), (path,)) for path, value in plan.switches if path not in plan.extra
     ]
-    if is_beyond_arguments(error):  # only a way around the statement helps
+    if _is_of_name(error):  # only a way around the statement helps
         yield from off
+        yield from compared_with(plan)
         yield from avoiding(error, plan)
+        yield from chosen_from(error.__traceback__, plan, is_found=True)
         return
     if not is_built and lacks_weights(error):
         off.sort(key=lambda change: not _WEIGHTS.search(change.path))

@@ -20,7 +20,7 @@ from torch.nn.modules.module import (
     register_module_parameter_registration_hook,
 )
 
-from fx_lsp.agent.inventing.argument_changes import changes_after, is_beyond_arguments
+from fx_lsp.agent.inventing.argument_changes import changes_after
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, is_settings, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker, PlanState
 from fx_lsp.agent.inventing.called_attributes import called_values, holders_of_parts
@@ -127,8 +127,7 @@ def invent_arguments(
         kinds = {path: ArgumentKind("module", is_settings(path.rpartition(".")[2])) for path in search.holders}
         search.prefer([kinds], end)
     modules = 0  # the first search's modules don't count: it may have created thousands in vain
-    may_help = end.error is not None and not search.needs_values and not is_beyond_arguments(end.error)
-    for settings in written(_names_in(plan.kinds)) if may_help else ():
+    for settings in written(_names_in(plan.kinds)) if end.error is not None and not search.needs_values else ():
         other = ArgumentPlan(cls, namespace, on_meta, written=settings, files=files)
         search = _ArgumentSearch(other, traced, modules)
         if (better := search.run()).rank > end.rank:
@@ -226,7 +225,7 @@ class _ArgumentSearch:
         counting_parameters = register_module_parameter_registration_hook(self._count_parameter)
         try:
             best = self._improved(self._attempt())
-            while not best.is_built and self._turns and not self._is_over and not is_beyond_arguments(best.error):
+            while not best.is_built and self._turns and not self._is_over:
                 found = self._plan.state
                 turn = self._turns.pop()
                 self._plan.state = turn.state

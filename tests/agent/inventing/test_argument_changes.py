@@ -644,7 +644,7 @@ def test_settings_that_have_to_be_a_dictionary() -> None:
 
 
 @pytest.mark.parametrize("name", ["math.no_such_name", "numpy.int"])
-def test_a_name_that_a_python_module_lacks_is_no_fault_of_the_arguments(name: str) -> None:
+def test_few_changes_are_tried_for_a_name_that_a_python_module_lacks(name: str) -> None:
     widths = []
 
     class Net(nn.Module):
@@ -657,3 +657,30 @@ def test_a_name_that_a_python_module_lacks_is_no_fault_of_the_arguments(name: st
     with pytest.raises(CannotInvent):
         invented(Net)
     assert len(widths) == 1
+
+
+class OfMode(nn.Module):
+    def __init__(self, mode: Any) -> None:
+        super().__init__()
+        if mode not in ("old", "new"):
+            raise ValueError(mode)
+        if mode == "old":
+            self.scale = numpy.float(2)  # type: ignore[attr-defined]
+
+
+class OfDepth(nn.Module):
+    def __init__(self, depth: Any) -> None:
+        super().__init__()
+        if depth != 1:
+            self.scale = numpy.float(2)  # type: ignore[attr-defined]
+
+
+class OfActivation(nn.Module):
+    def __init__(self, kind: Any = "swish", activation: Any = None) -> None:
+        super().__init__()
+        self.activation = activation or getattr(torch, kind)
+
+
+@pytest.mark.parametrize("cls", [OfMode, OfDepth, OfActivation])
+def test_arguments_lead_around_a_name_that_a_python_module_lacks(cls: type[nn.Module]) -> None:
+    assert isinstance(invented(cls).root, cls)
