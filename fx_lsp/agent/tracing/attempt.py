@@ -144,8 +144,9 @@ def _capture(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -
         error = f"the capture took longer than {seconds_in_words(request.limits.seconds)}"
         emit(run.report("timed-out", Failure("time-limit", error, chain_of_frame(frame, is_outside_python))))
 
+    steps = CountedSteps(lambda: emit(Heartbeat(request.id)))
     try:
-        with time_limit(request.limits.seconds, timed_out):
+        with time_limit(request.limits.seconds, timed_out, steps.grant):
             answer = run.run(on_meta=attempt.on_meta)
     except InconclusiveOnMeta:
         emit(RetryOnCpu())

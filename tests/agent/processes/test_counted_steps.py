@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fx_lsp.agent.messages import Limits, Recipe, Snippet, Span, Target
+from fx_lsp.agent.messages import Capture, Limits, Recipe, Snippet, Span, Target
 from fx_lsp.agent.processes.counted_steps import MOST_GRANTS, CountedSteps, begin_step
 from tests.agent.client import Client
 
@@ -54,10 +54,11 @@ def test_time_is_not_granted_without_end() -> None:
     assert not steps.grant(None)
 
 
+@pytest.mark.parametrize("capture", ["fx", "export"])
 @pytest.mark.asyncio(loop_scope="session")
-async def test_each_build_with_invented_arguments_may_take_the_time_limit(client: Client) -> None:
+async def test_each_build_with_invented_arguments_may_take_the_time_limit(client: Client, capture: Capture) -> None:
     file = client.write("net.py", NET)
     recipe = Recipe(Snippet("Net", 5), made_up=True)
     net = Target("Net", "Net", Span(file, 5, 6, 5, 9), recipe, intent="assumed", symbol="Net")
-    report = (await client.trace(file, net, limits=Limits(seconds=1))).only
+    report = (await client.trace(file, net, limits=Limits(seconds=1), capture=capture)).only
     assert (report.outcome, report.reason) == ("traced", "")
