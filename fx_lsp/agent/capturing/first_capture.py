@@ -16,11 +16,18 @@ def capture_sample() -> None:
     a small program, that takes three quarters of an export. The branches of the sample are compiled as well. All its
     tensors are fake, so that no operation is run: it could start threads, and a process with threads must not fork.
     """
+    from fx_lsp.agent.capturing.captures import why_not_checked
+
+    if why_not_checked() is None:  # in older versions, the imports may fail, too
+        with suppress(Exception):  # the same error will stop the children, which report it
+            _export_sample()
+
+
+def _export_sample() -> None:
     import torch
 
     # These are not used here, but by the children.
     from fx_lsp.agent.capturing import captured_graph, further_export_failures, graph_breaks, recompilations  # noqa: F401
-    from fx_lsp.agent.capturing.captures import why_not_checked
     from fx_lsp.agent.capturing.compile_capture import capture_by_compile  # noqa: F401
     from fx_lsp.agent.capturing.export_capture import capture_by_export
     from fx_lsp.agent.capturing.fake_weights import fake_input, fake_weights
@@ -34,9 +41,7 @@ def capture_sample() -> None:
             torch._check(number < 2)  # type: ignore[no-untyped-call]
             return torch.cond(x.sum() > 0, torch.relu, torch.neg, (x + number,))
 
-    if why_not_checked():
-        return
-    with silence(), suppress(Exception):  # the same error will stop the children, which report it
+    with silence():
         with torch.device("meta"):
             sample, given = Sample(1, 2), Input((torch.empty(2, 1),), {})
         mode = fake_mode()
