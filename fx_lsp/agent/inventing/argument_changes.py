@@ -23,6 +23,7 @@ from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
 from fx_lsp.agent.inventing.context_managers import entered
 from fx_lsp.agent.inventing.error_values import frames_of, mentions, names_read, path_of, steps_of, suspects_of, used_by
+from fx_lsp.agent.inventing.example_spaces import example_spaces
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
 from fx_lsp.agent.inventing.invented_values import OF_ARRAYS, TooLarge, module_classes
 from fx_lsp.agent.inventing.records_as_mappings import as_mapping
@@ -151,12 +152,21 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     yield from _tensors(error, plan)
     if isinstance(error, _OF_EMPTY):
         yield from (Change(extra=(path,)) for path in plan.placeholders if path not in plan.extra)
+    yield from _spaces(plan)
     if not is_built:
         yield from (Change(extra=(path,)) for path in optional)
         yield from off
         yield from compared_with(plan)
         yield from avoiding(error, plan)
         yield from chosen_from(error.__traceback__, plan, is_found=True)
+
+
+def _spaces(plan: ArgumentPlan) -> Iterator[Change]:
+    """Other spaces of observations or actions, e.g. images; nothing shows how what a space samples was used."""
+    for path, kind in list(plan.kinds.items()):
+        cls = kind.value if kind.name == "object" else type(kind.value)
+        others = example_spaces(cls) if kind.name in ("object", "value") else ()
+        yield from (Change(path, ArgumentKind("value", other)) for other in others if other != kind.value)
 
 
 def _of_other_length(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:

@@ -18,6 +18,8 @@ from typing import Any, Literal
 
 import torch
 
+from fx_lsp.agent.inventing.example_spaces import example_spaces
+
 KindName = Literal[
     "number",
     "text",
@@ -228,6 +230,8 @@ def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> 
         return ArgumentKind("tuple" if cls is tuple else "list", len(inner) if fixed else items_of(name), inner)
     if cls in (type, collections.abc.Callable, types.FunctionType):
         return ArgumentKind("class")
+    if examples := example_spaces(cls):
+        return ArgumentKind("value", examples[0])
     if issubclass(cls, Mapping):
         return ArgumentKind("settings", items=arguments[1:2])
     return _by_class(name, cls)

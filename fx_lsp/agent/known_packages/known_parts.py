@@ -143,7 +143,8 @@ _TRANSPARENT: dict[tuple[str, str], Callable[..., Any]] = {
 """Decorators by package and name, which do the same whatever they are given, stand-ins too."""
 
 SUBMODULES = frozenset(
-    {"attr.converters", "attrs.converters", "gym.spaces", "gymnasium.spaces", "hydra.utils"}
+    {"attr.converters", "attrs.converters", "gym.spaces", "gym.spaces.utils", "gymnasium.spaces"}
+    | {"gymnasium.spaces.utils", "hydra.utils"}
     | {"ml_collections.config_dict", "mmcv.utils", "mmengine.config", "mmengine.utils"}
 )
 """Modules with such parts that their packages import themselves."""

@@ -38,6 +38,8 @@ def test_a_space_has_a_shape_and_a_type(make: Any, shape: Any, dtype: Any) -> No
 def test_what_spaces_are_made_of() -> None:
     box = spaces.Box(-1, 1, (2,))
     assert (box.low.tolist(), box.high.tolist()) == ([-1, -1], [1, 1])
+    assert (box.sample().shape, box.sample().dtype) == ((2,), np.float32)
+    assert spaces.Box(1, 2, (2,)).sample().tolist() == [1, 1]
     assert (spaces.Discrete(4).n, spaces.MultiDiscrete([2, 3]).nvec.tolist()) == (4, [2, 3])
     both = spaces.Dict({"position": box, "action": spaces.Discrete(2)}, more=box)
     assert ([*both], both["position"], len(both), both.spaces["more"]) == (["action", "position", "more"], box, 3, box)

@@ -1,0 +1,34 @@
+"""Examples of the spaces of gym and gymnasium, whose constructors take arguments that have to agree."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_SPACES = ("Box", "Dict", "Discrete", "MultiBinary")
+"""Classes by which the package of such spaces is known, or what stands for it."""
+
+VECTOR = (64,)
+IMAGE = (3, 64, 64)
+"""The shapes of observations: numbers, and the channels, height and width of an image."""
+
+
+def example_spaces(cls: type) -> tuple[Any, ...]:
+    """Instances of a class of spaces, the likeliest first; empty for other classes, and for spaces of other kinds."""
+    package = _package(cls)
+    if package is None or "numpy" not in sys.modules:
+        return ()
+    vector = package.Box(-1.0, 1.0, VECTOR)
+    image = package.Box(0, 255, IMAGE, sys.modules["numpy"].uint8)
+    if cls is package.Box:
+        return vector, image
+    if cls is package.Dict:
+        return package.Dict({"image": image, "vector": vector}), package.Dict({"vector": vector})
+    return ()
+
+
+def _package(cls: type) -> Any:
+    """The module that has ``cls`` and the other classes of spaces; None if there is none."""
+    names = (cls.__module__, cls.__module__.rpartition(".")[0])
+    modules = (sys.modules.get(name) for name in names if getattr(sys.modules.get(name), cls.__name__, None) is cls)
+    return next((module for module in modules if all(hasattr(module, name) for name in _SPACES)), None)
