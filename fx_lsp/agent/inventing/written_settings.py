@@ -179,14 +179,18 @@ def _yaml_value(text: str) -> Any:
 
 
 def _of_code(tree: ast.Module) -> Iterator[tuple[Key, Any]]:
-    """The settings that a program writes."""
-    for node in ast.walk(tree):
+    """The settings that a program writes; `argparse.ArgumentParser.set_defaults` overrides the options' own defaults."""
+    nodes = list(ast.walk(tree))
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="set_defaults")):
+                yield from _keywords(node)
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Attribute(), args=[*_, ast.Constant(value=str(name))]) if name.startswith("-"):
                 yield from _option(node)
             case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if _OF_SETTINGS.search(name):
-                for keyword in node.keywords:
-                    yield from _literal((keyword.arg,) if keyword.arg else (), keyword.value)
+                yield from _keywords(node)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 yield from _literal(_chain(target), value)
             case ast.Dict():
@@ -195,6 +199,12 @@ def _of_code(tree: ast.Module) -> Iterator[tuple[Key, Any]]:
                         yield from _literal((key.value,), value)
             case ast.ClassDef(name=name) if _OF_SETTINGS.search(name):
                 yield from _of_class(node)
+
+
+def _keywords(call: ast.Call) -> Iterator[tuple[Key, Any]]:
+    """The keyword arguments of a call."""
+    for keyword in call.keywords:
+        yield from _literal((keyword.arg,) if keyword.arg else (), keyword.value)
 
 
 def _option(call: ast.Call) -> Iterator[tuple[Key, Any]]:

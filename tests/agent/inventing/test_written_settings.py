@@ -24,6 +24,8 @@ def first_settings(names: list[str], folder: Path) -> WrittenSettings:
         ("main.py", "parser.add_argument('-d', '--d-model', type=int, default=96)", "args.d_model", 96),
         ("main.py", "parser.add_argument('--width', dest='d_model', default=96)", "args.d_model", 96),
         ("main.py", "parser.add_argument('--flash', action='store_true')", "args.flash", False),
+        ("main.py", "parser.set_defaults(d_model=96)", "args.d_model", 96),
+        ("main.py", "parser.add_argument('--dim', default=8)\nparser.set_defaults(dim=9)", "args.dim", 9),
         ("main.py", "_C.MODEL = Node()\n_C.MODEL.DEPTHS = [2, 2]", "cfg.MODEL.DEPTHS", [2, 2]),
         ("main.py", "_C.MODEL = Node()\n_C.MODEL.DEPTHS = [2, 2]", "model_cfg.DEPTHS", [2, 2]),
         ("main.py", "net = Net(ModelArgs(dim=8, act='gelu'))", "args.act", "gelu"),
