@@ -179,7 +179,7 @@ def _yaml_value(text: str) -> Any:
 
 
 def _of_code(tree: ast.Module) -> Iterator[tuple[Key, Any]]:
-    """The settings that a program writes; those of `argparse.ArgumentParser.set_defaults` override options' defaults."""
+    """The settings that a program writes; those of `ArgumentParser.set_defaults` override the options' own defaults."""
     nodes = list(ast.walk(tree))
     for node in nodes:
         match node:
