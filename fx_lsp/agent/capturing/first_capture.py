@@ -12,9 +12,10 @@ MODULES = ("torch.export", "torch._dynamo", "torch._dynamo.backends.debugging")
 def capture_sample() -> None:
     """Export a sample, so that the children of this process need not repeat what torch does only once.
 
-    When it first needs them, torch imports further modules, such as parts of sympy, and reads its own source files. In
-    a small program, that takes three quarters of an export. The branches of the sample are compiled as well. All its
-    tensors are fake, so that no operation is run: it could start threads, and a process with threads must not fork.
+    When it first needs them, torch imports further modules, such as parts of sympy, which takes longer than to export a
+    small program. All tensors of the sample are fake, so that no operation is run: it could start threads, and a
+    process with threads must not fork. Nothing is compiled: whoever uses torch.compile, also by `torch.cond`, changes
+    torch for the rest of the process, so that distributions, for example, no longer check their arguments.
     """
     from fx_lsp.agent.capturing.captures import why_not_checked
 
@@ -39,7 +40,7 @@ def _export_sample() -> None:
             x = super().forward(x)
             number = x.argmax().item()
             torch._check(number < 2)  # type: ignore[no-untyped-call]
-            return torch.cond(x.sum() > 0, torch.relu, torch.neg, (x + number,))
+            return x + number
 
     with silence():
         with torch.device("meta"):
@@ -47,4 +48,3 @@ def _export_sample() -> None:
         mode = fake_mode()
         with fake_weights(sample, mode):
             capture_by_export(sample, fake_input(mode, given))
-        torch.compiler.reset()

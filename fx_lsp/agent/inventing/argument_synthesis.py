@@ -150,6 +150,7 @@ def _refusal(plan: ArgumentPlan) -> CannotInvent:
 
 def _built(plan: ArgumentPlan) -> InventedRoot:
     """What a plan's arguments build. Raises what the program raises."""
+    begin_step()
     forget_uses()  # with other arguments, the program may have used what is missing
     has_tensors = any(kind.name == "tensor" for kind in plan.kinds.values())
     return InventedRoot(plan.build(probing=False), plan.shown, has_tensors)

@@ -435,3 +435,22 @@ async def test_the_part_of_a_condition_that_fails_is_marked(
 async def test_an_export_that_takes_a_tensor_without_values_for_a_constant_fails(client: Client, body: str) -> None:
     report = await captured(client, body)
     assert (report.outcome, [failure.kind for failure in report.failures]) == ("failed", ["export-error"])
+
+
+async def test_later_traces_are_made_by_a_torch_that_nothing_was_compiled_in(client: Client) -> None:
+    await captured(client, "return x * 2")
+    file = client.write(
+        "chance.py",
+        """
+        import torch
+        from torch.distributions import Poisson
+
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                return Poisson(torch.ones(1)).log_prob(x)  # torch.compile switches the check of x off for good
+        """,
+    )
+    report = (await client.trace(file, target_of(file, "Net()"))).only
+    assert [failure.error for failure in report.failures] == [
+        "ValueError: The value argument to log_prob must be a Tensor"
+    ]
