@@ -8,8 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from fx_lsp.agent.capturing.first_capture import MODULES as COMPILER_MODULES
-from fx_lsp.agent.capturing.first_capture import capture_sample
+from fx_lsp.agent.capturing.modules import MODULES as COMPILER_MODULES
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
 from fx_lsp.agent.keeping.kept_session import Answered, IsStale, KeptSession, Settled
 from fx_lsp.agent.keeping.request_pipe import RequestWriter
@@ -158,7 +157,7 @@ class ForkService(Service[_Request]):
         trace = request.sessions[0]
         if trace.capture != "fx":
             self._preloader.heed(trace)
-            self._preloader.load(COMPILER_MODULES, warm_up=capture_sample)
+            self._preloader.load(COMPILER_MODULES)
         if self._preloader.is_ready and (_is_plain(trace) or not self._is_reserved):
             # Otherwise, the session would import these modules itself, and take no less time.
             self._preloader.proceed(trace.file)

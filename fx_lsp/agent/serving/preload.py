@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from importlib.abc import MetaPathFinder
@@ -158,17 +158,13 @@ class Preloader:
             self._refused.add(package(failed))
             self._wanted[:0] = rest
 
-    def load(self, modules: Iterable[str], warm_up: Callable[[], None]) -> None:
-        """Import modules of torch itself, which need no trial, all at once: a request is waiting that uses them.
-
-        If there was anything to import, call ``warm_up`` as well, which may import further modules.
-        """
+    def load(self, modules: Iterable[str]) -> None:
+        """Import modules of torch itself, which need no trial, all at once: a request is waiting that uses them."""
         new = [name for name in modules if name not in sys.modules]
         if new:
             with self._importing():
                 for name in new:
                     self._import_one(name)
-                warm_up()
 
     def _import(self, needed: Set[str]) -> None:
         """Import modules that passed, in their order: at least one, and all up to the last one that is ``needed``."""

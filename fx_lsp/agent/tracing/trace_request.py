@@ -13,7 +13,7 @@ from functools import partial
 from types import FrameType
 
 from fx_lsp.agent.building.random_seeds import seed
-from fx_lsp.agent.capturing.first_capture import MODULES
+from fx_lsp.agent.capturing.modules import MODULES
 from fx_lsp.agent.importing.file_loading import FileLoader
 from fx_lsp.agent.importing.import_tolerance import failures_tolerated
 from fx_lsp.agent.importing.package_imports import PackageImports
