@@ -93,7 +93,8 @@ class Settings:
     time_limit: float = _setting(
         10,
         "Time limit in seconds for importing a file. The same limit applies to tracing each of its models. Installed "
-        "packages may take six times as long to import.",
+        "packages may take six times as long to import, and so may tracing a model for which fx-lsp has to invent "
+        "arguments.",
         {"type": "number", "exclusiveMinimum": 0},
     )
     memory_limit: int = _setting(

@@ -6,11 +6,13 @@ import sys
 from typing import Any
 
 _SPACES = ("Box", "Dict", "Discrete", "MultiBinary")
-"""Classes by which the package of such spaces is known, or what stands for it."""
+"""The classes that a module of spaces has, also one that stands for a missing package."""
 
 VECTOR = (64,)
+"""The shape of observations that are numbers."""
+
 IMAGE = (3, 64, 64)
-"""The shapes of observations: numbers, and the channels, height and width of an image."""
+"""The channels, height and width of observations that are images."""
 
 
 def example_spaces(cls: type) -> tuple[Any, ...]:
@@ -18,13 +20,13 @@ def example_spaces(cls: type) -> tuple[Any, ...]:
     package = _package(cls)
     if package is None or "numpy" not in sys.modules:
         return ()
-    vector = package.Box(-1.0, 1.0, VECTOR)
-    image = package.Box(0, 255, IMAGE, sys.modules["numpy"].uint8)
-    if cls is package.Box:
-        return vector, image
-    if cls is package.Dict:
-        return package.Dict({"image": image, "vector": vector}), package.Dict({"vector": vector})
-    return ()
+    try:
+        vector = package.Box(-1.0, 1.0, VECTOR)
+        image = package.Box(0, 255, IMAGE, sys.modules["numpy"].uint8)
+        both, numbers = package.Dict({"image": image, "vector": vector}), package.Dict({"vector": vector})
+    except Exception:  # an old gym does not work with a new NumPy, and a program may have such classes of its own
+        return ()
+    return {package.Box: (vector, image), package.Dict: (both, numbers)}.get(cls, ())
 
 
 def _package(cls: type) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
@@ -71,6 +72,14 @@ def test_a_dictionary_has_images_and_numbers() -> None:
 
 def test_a_linear_layer_gets_numbers() -> None:
     assert made(Linear).layer.in_features == VECTOR[0]
+
+
+def test_spaces_that_cannot_be_made_have_no_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: object, *args: object) -> None:
+        raise AttributeError("module 'numpy' has no attribute 'bool8'")
+
+    monkeypatch.setattr(spaces.Box, "__init__", broken)
+    assert example_spaces(spaces.Box) == example_spaces(spaces.Dict) == ()
 
 
 def test_other_classes_are_no_spaces() -> None:
