@@ -99,13 +99,6 @@ _PREFIX = re.compile(r"[a-z]+_$")
 _DIGITS = re.compile(r"\b[1-8]\b")
 
 
-def _is_of_name(error: BaseException) -> bool:
-    """Whether a name in the program is not defined, or not in a module: ``np.int``, but not ``getattr(nn, kind)``."""
-    lacking = _NO_NAME.match(str(error)) if isinstance(error, AttributeError) else None
-    written = (name for frame in frames_of(error.__traceback__) for name in frame.f_code.co_names)
-    return type(error) is NameError or (lacking is not None and lacking[1] in written)
-
-
 def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterator[Change]:
     """Changes that may avoid ``error``, the likeliest first. ``is_built``: the trace raised it, not the build."""
     text = str(error)
@@ -115,18 +108,11 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     if isinstance(error, TooLarge):
         yield from _fewer(error, plan)
         return
-    off = [
-        Change(path, ArgumentKind("value", value), (path,)) for path, value in plan.switches if path not in plan.extra
-    ]
     if _is_of_name(error):  # only a way around the statement helps
-        yield from off
-        yield from compared_with(plan)
-        yield from avoiding(error, plan)
-        yield from chosen_from(error.__traceback__, plan, is_found=True)
+        yield from _ways_around(error, plan)
         return
     if not is_built and lacks_weights(error):
-        off.sort(key=lambda change: not _WEIGHTS.search(change.path))
-        yield from off
+        yield from sorted(_switched_off(plan), key=lambda change: not _WEIGHTS.search(change.path))
     yield from entered(error, plan)
     yield from _of_other_length(error, plan)
     yield from wanted_by_program(error, plan)
@@ -155,14 +141,33 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     yield from _spaces(plan)
     if not is_built:
         yield from (Change(extra=(path,)) for path in optional)
-        yield from off
-        yield from compared_with(plan)
-        yield from avoiding(error, plan)
-        yield from chosen_from(error.__traceback__, plan, is_found=True)
+        yield from _ways_around(error, plan)
+
+
+def _is_of_name(error: BaseException) -> bool:
+    """Whether a name in the program is not defined, or not in a module: ``np.int``, but not ``getattr(nn, kind)``."""
+    lacking = _NO_NAME.match(str(error)) if isinstance(error, AttributeError) else None
+    written = (name for frame in frames_of(error.__traceback__) for name in frame.f_code.co_names)
+    return type(error) is NameError or (lacking is not None and lacking[1] in written)
+
+
+def _ways_around(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes with which the program may not come to the statement that raised ``error``."""
+    yield from _switched_off(plan)
+    yield from compared_with(plan)
+    yield from avoiding(error, plan)
+    yield from chosen_from(error.__traceback__, plan, is_found=True)
+
+
+def _switched_off(plan: ArgumentPlan) -> Iterator[Change]:
+    """The parameters of the object being built that can be switched off, each set to "off"."""
+    for path, value in plan.switches:
+        if path not in plan.extra:
+            yield Change(path, ArgumentKind("value", value), (path,))
 
 
 def _spaces(plan: ArgumentPlan) -> Iterator[Change]:
-    """Other spaces of observations or actions, e.g. images; nothing shows how what a space samples was used."""
+    """Other spaces of observations or actions, e.g. images. The error may be about an array that a space has made."""
     for path, kind in list(plan.kinds.items()):
         cls = kind.value if kind.name == "object" else type(kind.value)
         others = example_spaces(cls) if kind.name in ("object", "value") else ()

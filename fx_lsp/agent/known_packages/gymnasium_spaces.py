@@ -56,8 +56,8 @@ class Box(Space):
         super().__init__(shape, dtype, seed)
         self.low, self.high = _array(low, self._shape, dtype), _array(high, self._shape, dtype)
 
-    def sample(self, mask: None = None) -> Any:
-        """One of the arrays, from which programs read how large their layers have to be."""
+    def sample(self, mask: Any = None) -> Any:
+        """One of the arrays; programs find out with it how large their layers have to be."""
         if isinstance(self.low, StandIn) or isinstance(self.high, StandIn):
             return StandIn("gymnasium.spaces.Box.sample()")
         return sys.modules["numpy"].zeros_like(self.low).clip(self.low, self.high)

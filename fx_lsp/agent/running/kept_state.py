@@ -95,8 +95,7 @@ def are_same(values: list[Any], others: list[Any]) -> bool:
 
 
 def _items(value: Any) -> tuple[Any, ...]:
-    """What can change in a value: items, attributes, how often a tensor was changed, or a hash of the elements of a
-    NumPy array."""
+    """What can change in a value: items, attributes, how often a tensor was changed, or a hash of an array's bytes."""
     if isinstance(value, CODE):
         return ()
     if isinstance(value, torch.Tensor):

@@ -27,9 +27,10 @@ LARGE = 1 << 16
 """A tensor of at least this many bytes is represented by its `Digest`."""
 
 try:
-    ARRAY: Any = type(torch.zeros(1).numpy())
-    _NUMBER: Any = type(torch.zeros(1).numpy()[0]).__mro__[-2]
-except RuntimeError:  # torch can't use NumPy, and what a workspace calls so is another module
+    _array: Any = torch.zeros(1).numpy()  # not from the module `numpy`, which may be one of the workspace's
+    ARRAY: Any = type(_array)
+    _NUMBER: Any = type(_array[0]).__mro__[-2]  # numpy.generic, from which all are derived
+except RuntimeError:  # torch can't use NumPy
     ARRAY = _NUMBER = ()
 """NumPy's class of arrays and the base class of its numbers; empty tuples without NumPy."""
 

@@ -437,7 +437,7 @@ async def test_an_export_that_takes_a_tensor_without_values_for_a_constant_fails
     assert (report.outcome, [failure.kind for failure in report.failures]) == ("failed", ["export-error"])
 
 
-async def test_later_traces_are_made_by_a_torch_that_nothing_was_compiled_in(client: Client) -> None:
+async def test_a_capture_leaves_torch_unchanged_for_later_traces(client: Client) -> None:
     await captured(client, "return x * 2")
     file = client.write(
         "chance.py",
