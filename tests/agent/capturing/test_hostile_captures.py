@@ -39,8 +39,10 @@ async def test_a_hostile_module(client: Client, name: str, capture: Capture) -> 
     (client.root / "hostile").mkdir()
     file = shutil.copy(HOSTILE / f"{name}.py", client.root / "hostile" / f"{name}.py")
     target = target_of(str(file), "Net()", inputs=Snippet("(torch.ones(3, 4),)", 1))
-    report = (await client.trace(str(file), target, capture=capture, limits=Limits(seconds=2, memory_mb=2048))).only
-    assert report.outcome == SAID[name][capture == "compile"]
+    expected = SAID[name][capture == "compile"]
+    limits = Limits(seconds=2 if expected == "timed-out" else 60, memory_mb=2048)  # only a loop ends by its time
+    report = (await client.trace(str(file), target, capture=capture, limits=limits)).only
+    assert report.outcome == expected
     assert Path(canary).read_text() == "sings"
     good = client.write(
         "good.py", "import torch\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
