@@ -88,12 +88,12 @@ class ChildRunner:
         limit_memory(self._memory_mb)
         ChildRunner.emit = staticmethod(emit)
         try:
-            answer: object = job()
+            result = JobResult.of(job())
         except ProofEnded as end:
-            answer = end
+            result = JobResult.of(end)
         except BaseException as error:
-            answer = self._raised(error)
-        emit(JobResult.of(answer))
+            result = JobResult.of(self._raised(error))
+        emit(result)
 
     def _raised(self, error: BaseException) -> ProofEnded:
         if not is_out_of_memory(error):

@@ -30,7 +30,7 @@ from fx_lsp.agent.searching.decisive_inputs import decisive_inputs
 from fx_lsp.agent.searching.example_inputs import example_input
 from fx_lsp.agent.searching.input_candidates import candidates
 from fx_lsp.agent.searching.input_search import LEAST, NoInputs, find_inputs
-from fx_lsp.agent.searching.input_variations import around
+from fx_lsp.agent.searching.input_variations import around, elements_of
 from fx_lsp.agent.searching.recorded_inputs import recorded_inputs
 from fx_lsp.agent.searching.search_budget import SearchBudget
 from fx_lsp.agent.searching.solved_inputs import (
@@ -49,6 +49,9 @@ COSTLY = 250_000_000
 
 LARGE = 50_000_000
 """An input with which a program does more operations than this is made smaller if possible."""
+
+MANY_ELEMENTS = 1 << 18
+"""So is one whose tensors have more elements than this: processes pass on many variations of it, and the results."""
 
 NO_INPUTS = "no inputs were found that the target accepts; specify some with `# fx: inputs(…)`"
 
@@ -147,7 +150,7 @@ def searched_inputs(file: ImportedFile, program: Program, search: InputSearch) -
                 needed,
                 lambda given: costs[id(given)] > COSTLY,
                 may_run,
-                is_large=lambda given: costs[id(given)] > LARGE,
+                is_large=lambda given: costs[id(given)] > LARGE or elements_of(given) > MANY_ELEMENTS,
                 few=search.few,
                 fixed=fixed,
                 decisive=partial(decisive_inputs, root=root),

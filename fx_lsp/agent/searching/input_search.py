@@ -16,6 +16,7 @@ import torch
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.searching.input_variations import (
     changed_input,
+    elements_of,
     not_finite,
     numbers_of,
     of_other_rank,
@@ -66,7 +67,7 @@ def find_inputs(
             continue
         is_reducible = is_large or is_costly
         first = _reduced(candidate, runs, reached, is_reducible) if is_reducible(candidate) else candidate
-        found, covered, largest = [first], set(reached), _elements(first)
+        found, covered, largest = [first], set(reached), elements_of(first)
         most = LEAST if few or is_costly(first) else MOST
         reaching = partial(_reaching, covered, wanted, runs, may_run)
         ranks = reaching(of_other_rank(first))
@@ -78,8 +79,8 @@ def find_inputs(
             reached = runs(given, wanted - covered)
             adds = len(found) < most or reached or (not is_varied and _is_varied([*found, given], fixed))
             if reached is not None and adds:
-                if _elements(given) > largest:
-                    largest, most = _elements(given), LEAST if is_costly(given) else most
+                if elements_of(given) > largest:
+                    largest, most = elements_of(given), LEAST if is_costly(given) else most
                 found.append(given)
                 covered |= reached
         found += reaching(itertools.chain(not_finite(first), unusual(first)))
@@ -101,10 +102,6 @@ def _reaching(
             found.append(given)
             covered |= reached
     return found
-
-
-def _elements(given: Input) -> int:
-    return sum(tensor.numel() for tensor in tensors_in(given))
 
 
 def _is_varied(found: Sequence[Input], fixed: Collection[str]) -> bool:

@@ -298,3 +298,8 @@ def random_values(shape: Sequence[int], dtype: torch.dtype, generator: torch.Gen
 def tensors_in(given: Input) -> list[torch.Tensor]:
     """The tensors among the arguments, also those in lists and dicts."""
     return tensors_of([*given.args, *given.kwargs.values()])
+
+
+def elements_of(given: Input) -> int:
+    """How many elements the tensors among the arguments have."""
+    return sum(tensor.numel() for tensor in tensors_in(given))
