@@ -16,7 +16,6 @@ from fx_lsp.agent.proving.other_kinds import inputs_of_other_kinds
 from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.proof_memory import Findings, key_of
 from fx_lsp.agent.proving.run_in_child import ProofEnded
-from fx_lsp.agent.proving.side_effects import Effects
 from fx_lsp.agent.proving.small_twin import MOST_AGREEING, Twins, agreeing_sizes, find_twins
 from fx_lsp.agent.proving.trial_inputs import FoundInputs, InputSearch
 from fx_lsp.agent.proving.trial_programs import (
@@ -29,6 +28,7 @@ from fx_lsp.agent.proving.trial_programs import (
 )
 from fx_lsp.agent.proving.trial_runs import ProgramRuns, run_on_inputs, runs_on
 from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.running.side_effects import Effects
 from fx_lsp.agent.searching.written_lists import written_lists
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 

@@ -1,4 +1,4 @@
-"""What every step of a proof needs: the workspace with one of the two texts, and children to run jobs in."""
+"""What every step of a proof needs: the edit, the workspace with one of the two texts, and children to run jobs in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from collections.abc import Collection
 from fx_lsp.agent.messages import Prove, Report, Target, Trace
 from fx_lsp.agent.proving.capture_failures import captured_failures
 from fx_lsp.agent.proving.failed_builds import FailedBuilds
-from fx_lsp.agent.proving.failure_matching import FoundFailures, explored_failures
+from fx_lsp.agent.proving.failure_matching import (
+    FoundFailures,
+    Places,
+    check_capture_places,
+    check_places,
+    explored_failures,
+)
 from fx_lsp.agent.proving.proposed_edit import ProposedEdit
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.tracing.trace_request import TraceSession
@@ -16,7 +22,7 @@ from fx_lsp.agent.tracing.trace_target import ImportedFile
 
 
 class ProofContext:
-    """The request for one proof. Each step is a process that imports the old or the new text."""
+    """The request for one proof."""
 
     def __init__(self, request: Prove, builtin: Collection[str]) -> None:
         """``builtin`` is as in `Workspace`."""
@@ -51,6 +57,14 @@ class ProofContext:
             return explored_failures(self.apart(), file, target, failed)
         trace = Trace(request.file, (target,), request.overlays, request.roots, id=request.id, capture=request.capture)
         return captured_failures(self.apart(), file, trace)
+
+    def check_places(self, before: FoundFailures, after: FoundFailures, mended: Places) -> None:
+        """Raises `ProofEnded` unless the failures ``mended``, a part of ``before``, are gone and no failure is new."""
+        edited = self.edit.edited_lines()
+        if self.request.capture != "fx":
+            check_capture_places(before, after, mended, edited)
+        else:
+            check_places(before, after, mended, edited, self.edit.gone_lines(), self.edit.replaced())
 
     def _imported(self, target: Target, overlays: dict[str, str]) -> ImportedFile:
         request = self.request

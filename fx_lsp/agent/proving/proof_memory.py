@@ -10,11 +10,11 @@ from pathlib import Path
 
 from fx_lsp.agent.building.constructor_sizes import Sizes
 from fx_lsp.agent.messages import Snippet
+from fx_lsp.agent.processes.tensor_pickles import dumped, loaded
 from fx_lsp.agent.proving.failed_builds import FailedBuilds
 from fx_lsp.agent.proving.failure_matching import FoundFailures
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.small_twin import Twins
-from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
 from fx_lsp.agent.proving.trial_inputs import FoundInputs
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.searching.scaled_inputs import scaled_inputs

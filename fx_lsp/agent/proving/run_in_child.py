@@ -1,41 +1,49 @@
-"""Runs a job in a child and waits for its result, so that whatever the job does to its process is gone afterwards."""
+"""Runs a job in a child and waits for its result, so that whatever the job does to its process is gone afterwards.
+
+What several jobs need, such as an imported file, is prepared once, in a `JobProcess`.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
+from fx_lsp.agent.keeping.request_pipe import RequestReader
 from fx_lsp.agent.messages import Failure, Heartbeat, Verdict
-from fx_lsp.agent.processes.children import Emit, ForkedChildren
+from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren, Job
+from fx_lsp.agent.processes.framing import write_all
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit, limit_memory
-from fx_lsp.agent.processes.watchdog import ChildProcess
-from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
+from fx_lsp.agent.processes.tensor_pickles import dumped, loaded
+from fx_lsp.agent.processes.watchdog import ChildProcess, Gone
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.death_reports import describe_exit
-from fx_lsp.agent.wire import wire_message
+from fx_lsp.agent.wire import encode, wire_message
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 
 @wire_message
 @dataclass(frozen=True)
-class JobResult:
-    """What a job returned, or how it ended."""
+class Pickled:
+    """A job, or what it returned, or how it ended."""
 
-    pickled: str
-    """The pickle, as base64. Unpickling it is safe: both ends run the same user code, under the same confinement."""
+    pickle: str
+    """As base64. Unpickling it is safe: both ends run the same user code, under the same confinement."""
 
     @classmethod
-    def of(cls, value: object) -> JobResult:
-        """The result of a job that returned ``value``."""
+    def of(cls, value: object) -> Pickled:
+        """The pickle of ``value``."""
         return cls(dumped(value))
 
     @property
     def value(self) -> Any:
-        """What the job returned."""
-        return loaded(self.pickled)
+        """What was pickled."""
+        return loaded(self.pickle)
 
 
 class ProofEnded(Exception):
@@ -62,9 +70,9 @@ class ChildRunner:
 
         The time for which a job waits for its own jobs does not count.
         """
-        self._seconds = seconds
+        self.seconds = seconds
         self._memory_mb = memory_mb
-        self._children = ForkedChildren(heartbeat=lambda: ChildRunner.emit(Heartbeat(0)))
+        self.children = ForkedChildren(heartbeat=lambda: ChildRunner.emit(Heartbeat(0)))
 
     @staticmethod
     def go_on() -> None:
@@ -73,46 +81,128 @@ class ChildRunner:
 
     def __call__(self, job: Callable[[], T]) -> T:
         """What ``job`` returns, which must be picklable. Raises `ProofEnded` if the job raises or takes too long."""
-        answers: list[JobResult] = []
-        self._children.fork(
-            partial(self._work, job), seconds=self._seconds, hear=partial(_hear, answers), gone=partial(_gone, answers)
-        )
-        while self._children:
-            self._children.wait()
-        answer: T | ProofEnded = answers[0].value
+        answer: T | ProofEnded = self.answer(job).value
         if isinstance(answer, ProofEnded):
             raise answer
         return answer
 
-    def _work(self, job: Callable[[], T], emit: Emit) -> None:
-        limit_memory(self._memory_mb)
-        ChildRunner.emit = staticmethod(emit)
+    def answer(self, job: Callable[[], object]) -> Pickled:
+        """What ``job`` returns, which must be picklable, or the `ProofEnded` that says how it ended."""
+        answers: list[Pickled] = []
+        self.fork(partial(self._work, job), answers)
+        while self.children:
+            self.children.wait()
+        return answers[0]
+
+    def fork(self, job: Job, answers: list[Pickled], gone: Gone = lambda child: None) -> ForkedChild:
+        """Start a child, which adds what it emits to ``answers``; so does its death. Then ``gone`` is called."""
+
+        def add_reason(child: ChildProcess) -> None:
+            answers.append(_reason_for(child))
+            gone(child)
+
+        return self.children.fork(job, seconds=self.seconds, hear=partial(_hear, answers), gone=add_reason)
+
+    def _work(self, job: Callable[[], object], emit: Emit) -> None:
+        self.begin(emit)
         try:
-            result = JobResult.of(job())
-        except ProofEnded as end:
-            result = JobResult.of(end)
+            result = Pickled.of(job())
         except BaseException as error:
-            result = JobResult.of(self._raised(error))
+            result = Pickled.of(self.ended_by(error))
         emit(result)
 
-    def _raised(self, error: BaseException) -> ProofEnded:
+    def begin(self, emit: Emit) -> None:
+        """In a child: limit its memory, and let its own runners say with ``emit`` that they are waiting."""
+        limit_memory(self._memory_mb)
+        ChildRunner.emit = staticmethod(emit)
+
+    def ended_by(self, error: BaseException) -> ProofEnded:
+        """Why a job ended that raised ``error``."""
+        if isinstance(error, ProofEnded):
+            return error
         if not is_out_of_memory(error):
             return ProofEnded("untried", f"trying it raises {describe(error)}")
         lift_memory_limit()
         return ProofEnded("untried", f"trying it takes more than {self._memory_mb} MiB of memory")
 
 
-def _hear(answers: list[JobResult], item: object) -> None:
+class JobProcess(Generic[P]):
+    """A child that prepares something, once, for its jobs; each of these starts with it, in a child of the child."""
+
+    def __init__(self, runner: Callable[[], ChildRunner], prepare: Callable[[], P]) -> None:
+        """``runner`` returns the runner of the process that calls it."""
+        self._runner = runner
+        self._prepare = prepare
+        self._answers: list[Pickled] = []
+        self._child: ForkedChild | None = None
+        """The process; None if it has not been started yet, or is dead."""
+        self._jobs = -1
+        """The pipe that jobs are written to."""
+
+    def __call__(self, job: Callable[[P], T]) -> T:
+        """What ``job`` returns for what was prepared; both the job and its result must be picklable.
+
+        Raises `ProofEnded` if the job or the preparation raises or takes too long.
+        """
+        runner = self._runner()
+        self._answers.clear()
+        if self._child is None:
+            self._start(runner)
+        else:
+            self._child.resume(runner.seconds)
+        with suppress(OSError):  # if the process is dead, that is the answer
+            write_all(self._jobs, encode(Pickled.of(job)))
+        while not self._answers:
+            runner.children.wait()
+        if self._child is not None:
+            self._child.park()
+        answer: T | ProofEnded = self._answers[0].value
+        if isinstance(answer, ProofEnded):
+            raise answer
+        return answer
+
+    def _start(self, runner: ChildRunner) -> None:
+        reader, self._jobs = os.pipe()
+        runner.children.keep_private(self._jobs)
+        self._child = runner.fork(partial(self._serve, runner, reader), self._answers, self._gone)
+        os.close(reader)
+
+    def _gone(self, child: ChildProcess) -> None:
+        self._child = None
+        self._runner().children.close_private(self._jobs)
+
+    def _serve(self, starter: ChildRunner, jobs: int, emit: Emit) -> None:
+        """In the process: prepare, and run one job after another, until the parent closes the pipe."""
+        starter.begin(emit)
+        try:
+            prepared: P | ProofEnded = self._prepare()
+        except BaseException as error:
+            prepared = starter.ended_by(error)
+        reader, runner = RequestReader(jobs), self._runner()
+        runner.children.keep_private(jobs)
+        while True:
+            request = reader.wait()
+            if isinstance(prepared, ProofEnded):
+                emit(Pickled.of(prepared))
+            else:
+                emit(runner.answer(partial(_run, request, prepared)))
+
+
+def _run(job: Pickled, prepared: object) -> object:
+    return job.value(prepared)
+
+
+def _hear(answers: list[Pickled], item: object) -> None:
     """Add a child's answer; a heartbeat is not an answer."""
-    if isinstance(item, JobResult):
+    if isinstance(item, Pickled):
         answers.append(item)
 
 
-def _gone(answers: list[JobResult], child: ChildProcess) -> None:
-    """Add an answer for a child that is dead; if the child has answered before, only that answer counts."""
+def _reason_for(child: ChildProcess) -> Pickled:
+    """The answer of a child that is dead; if it has answered before, only that answer counts."""
     why = (
         "trying the edit takes too long"
         if child.overdue
         else f"the process that was trying the edit {describe_exit(child.status)}"
     )
-    answers.append(JobResult.of(ProofEnded("untried", why)))
+    return Pickled.of(ProofEnded("untried", why))

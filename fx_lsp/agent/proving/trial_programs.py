@@ -16,7 +16,6 @@ from fx_lsp.agent.proving.edited_function import function_in
 from fx_lsp.agent.proving.failed_builds import NotBuilt
 from fx_lsp.agent.proving.function_beginning import beginning_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
-from fx_lsp.agent.proving.side_effects import Effects, UnknownEffects, effects_of
 from fx_lsp.agent.running.observation import (
     Input,
     filled_memory,
@@ -25,6 +24,7 @@ from fx_lsp.agent.running.observation import (
     zero_unset_weights,
 )
 from fx_lsp.agent.running.replaced_parts import replace_missing_parts
+from fx_lsp.agent.running.side_effects import Effects, UnknownEffects, effects_of
 from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
 
 

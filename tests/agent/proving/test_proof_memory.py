@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
+from fx_lsp.agent.processes.tensor_pickles import loaded
 from fx_lsp.agent.proving import before_edit, trial_inputs, trial_runs
 from fx_lsp.agent.proving.proof_memory import Remembered
 from fx_lsp.agent.proving.prove_edit import _EditProof
 from fx_lsp.agent.proving.run_in_child import ProofEnded
-from fx_lsp.agent.proving.tensor_pickles import loaded
 from tests.agent.client import PATIENT, target_of
 from tests.agent.proving.edits import program
 

@@ -23,7 +23,7 @@ import fx_lsp.agent.serving.warmup as warmup
 load_torch = warmup.load_torch
 def load_and_break(folder):
     loaded = load_torch(folder)
-    from fx_lsp.agent.proving import before_edit, prove_edit, result_comparison
+    from fx_lsp.agent.proving import before_edit, new_text, proof_context, result_comparison
     from fx_lsp.agent.proving import trial_inputs, trial_programs, trial_runs
     from fx_lsp.agent.running import plain_values
     difference = result_comparison._difference
@@ -36,8 +36,8 @@ NOTHING_DIFFERS = "trial_runs.difference = trial_runs.difference_in_graph = lamb
 IGNORE = "result_comparison._difference = lambda what, *pair: None if what == {part!r} else difference(what, *pair)"
 NO_ATTRIBUTES = "plain_values._attributes = lambda value: {}"
 NO_GRADIENTS = "result_comparison._gradients = lambda old, new: None"
-NO_GRAPH = "prove_edit.check_graph = lambda program, runs: None"
-NO_PLACES = "prove_edit.check_places = lambda *arguments: None"
+NO_GRAPH = "new_text.check_graph = lambda program, runs: None"
+NO_PLACES = "proof_context.check_places = lambda *arguments: None"
 NO_NUDGE = "trial_programs.perturb_weights = lambda root, names: None"
 ONE_SIZE = "trial_inputs.around = lambda first, root, fixed: iter([first, first])"
 NO_COVERAGE = "trial_runs.parts_not_run = before_edit.parts_not_run = lambda parts, seen: ()"

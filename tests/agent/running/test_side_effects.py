@@ -8,8 +8,8 @@ import numpy
 import pytest
 import torch
 
-from fx_lsp.agent.proving.side_effects import UnknownEffects, effects_of
 from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.side_effects import UnknownEffects, effects_of
 
 
 class Settings:

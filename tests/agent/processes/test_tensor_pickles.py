@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
+from fx_lsp.agent.processes.tensor_pickles import dumped, loaded
 
 
 @pytest.mark.parametrize(

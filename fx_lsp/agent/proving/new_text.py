@@ -1,0 +1,118 @@
+"""The steps of a proof that examine the edited program, in a process that has imported the new text."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
+from fx_lsp.agent.processes.tensor_pickles import loaded
+from fx_lsp.agent.proving.before_edit import ProgramBefore
+from fx_lsp.agent.proving.capture_failures import check_captured, check_fake_kernels
+from fx_lsp.agent.proving.failure_matching import FoundFailures, failures_met
+from fx_lsp.agent.proving.proof_context import ProofContext
+from fx_lsp.agent.proving.run_in_child import ProofEnded
+from fx_lsp.agent.proving.trial_programs import Program, build_program, function_of, side_effects, without_end
+from fx_lsp.agent.proving.trial_runs import ProgramRuns, check_graph, check_program
+
+
+class NotImported(ProofEnded):
+    """The edited file can't be imported."""
+
+
+class NewText:
+    """What the steps share: the imported file."""
+
+    def __init__(self, context: ProofContext) -> None:
+        """Import the file as it is after the edit. Raises `NotImported` if that fails."""
+        self._context = context
+        self._target = context.request.edited_target
+        try:
+            self._file = context.import_new()
+        except ProofEnded as end:
+            raise NotImported(end.verdict, end.reason) from None
+
+    def failures(self, sizes: Sizes) -> FoundFailures:
+        """Where the program breaks with guessed inputs. ``sizes`` are those that its constructors receive."""
+        with with_sizes(sizes):
+            return self._context.failures(self._file, self._target)
+
+    def shown(self) -> str:
+        """The expression that builds the program."""
+        return build_program(self._file, self._target).built.shown
+
+    def compared(self, packed: str, known: FoundFailures | None) -> str:
+        """Compare what the program does with what it did; return why the edit is proven. Raises `ProofEnded`.
+
+        ``packed`` is a `ProgramBefore`; ``known`` is what `failures` returned for its sizes, if that is known.
+        """
+        before: ProgramBefore = loaded(packed)
+        with with_sizes(before.sizes):
+            unlike = self._compare(before, known)
+        if before.other is not None:
+            sizes, runs = before.other
+            with with_sizes(sizes):
+                unlike += self._check(build_program(self._file, self._target, runs.names), runs)
+        if isinstance(before.runs, ProofEnded):
+            raise before.runs
+        for part in before.runs.lacking:
+            raise ProofEnded("untried", f"no input was found that reaches {part.where}", True)
+        return self._why_proven(before, before.runs, unlike)
+
+    def _why_proven(self, before: ProgramBefore, runs: ProgramRuns, unlike: list[str]) -> str:
+        recipe = self._context.request.target.recipe
+        where = f", as a part of `{recipe.root.source}`" if recipe.is_host else ""
+        what = before.function.described if before.function else "the edited code"
+        proven = f"{what} behaves the same on {len(runs.inputs)} inputs{where}"
+        proven = f"{proven}, with {_described(before.sizes)}" if before.sizes else proven
+        missing = " and ".join(f"`{name}`" for name in before.missing)
+        proven = f"{proven}, where modules that keep shapes replace {missing}" if missing else proven
+        proven = f"{proven}, but {unlike[0]}" if unlike else proven
+        unseen = sorted({part.lines.start for part in runs.missed})
+        return f"{proven}; none of them reaches line {unseen[0]}, which is moved unchanged" if unseen else proven
+
+    def _compare(self, before: ProgramBefore, known: FoundFailures | None) -> list[str]:
+        """Raises `ProofEnded` if the edited program differs in what counts; returns what `check_program` returns."""
+        context, file, apart = self._context, self._file, self._context.apart()
+        if not isinstance(before.runs, ProgramRuns):
+            found = known or context.failures(file, self._target)
+            context.check_places(before.found, found, before.mended)
+            return []
+        program = build_program(file, self._target, before.runs.names)
+        if context.request.target.recipe.made_up and program.built.shown != before.shown:
+            raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
+        if before.function is not None:
+            program = function_of(program, file, before.function.path, before.function.name)
+            program = without_end(program, before.function.end) if before.function.end else program
+        if before.on_way is None:
+            found = known or context.failures(file, self._target)
+        else:
+            found = failures_met(
+                apart, program.built, file.workspace.owns, before.on_way.by_parameter(program.built.root)
+            )
+        context.check_places(before.found, found, before.mended)
+        unlike = self._check(program, before.runs, must_succeed=not found.places)
+        if before.function is not None and before.function.effects != apart(
+            partial(side_effects, program, before.runs.inputs)
+        ):
+            raise ProofEnded("untried", f"`{before.function.name}` has other side effects after the edit")
+        return unlike
+
+    def _check(self, program: Program, runs: ProgramRuns, *, must_succeed: bool = False) -> list[str]:
+        """Raises `ProofEnded` if the program or what is captured of it differs; returns what is unlike all the same.
+
+        ``must_succeed``: whether the program can be captured by other means than a trace.
+        """
+        capture, apart = self._context.request.capture, self._context.apart()
+        unlike = apart(partial(check_program, program, runs))
+        if capture == "fx":
+            if not apart(partial(check_graph, program, runs)):
+                unlike.append("tracing fails elsewhere, so that no graph was compared")
+        else:
+            apart(partial(check_fake_kernels, program, runs))
+            apart(partial(check_captured, capture, program, runs, must_succeed=must_succeed))
+        return unlike
+
+
+def _described(sizes: Sizes) -> str:
+    """The numbers as text, e.g. ``depth=2, width=32``."""
+    return ", ".join(f"{size.name}={new}" for size, new in sizes.items())

@@ -1,0 +1,86 @@
+"""The steps of a proof that examine the program before the edit, in a process that has imported the old text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fx_lsp.agent.building.constructor_sizes import Sizes
+from fx_lsp.agent.processes.tensor_pickles import dumped
+from fx_lsp.agent.proving.before_edit import BeforeEdit
+from fx_lsp.agent.proving.failure_matching import FoundFailures, Places
+from fx_lsp.agent.proving.proof_context import ProofContext
+from fx_lsp.agent.proving.proof_memory import Findings, Remembered
+from fx_lsp.agent.proving.run_in_child import ProofEnded
+from fx_lsp.agent.proving.trial_programs import build_program
+
+
+@dataclass(frozen=True)
+class Explored:
+    """Where the program, or its first small twin, breaks before the edit."""
+
+    found: FoundFailures
+    mended: Places
+    """The places of the failures that the edit should fix."""
+    sizes: Sizes
+    """The numbers that make the twin small; none if it is the program itself."""
+    remembered: Remembered | None
+    """What the next step need not search for again."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A `ProgramBefore` for another process, which unpacks it once it has imported what the inputs are made of."""
+
+    before: str
+    sizes: Sizes
+    """The numbers that make the program small."""
+    is_small: bool
+    """Whether the program is a small twin."""
+    remembered: Remembered | None
+    """What the next proof of the target need not search for again."""
+    ended: ProofEnded | None = None
+    """Why the proof ends here, if it does."""
+
+
+class OldText:
+    """What the steps share: the imported file."""
+
+    def __init__(self, context: ProofContext) -> None:
+        """Import the file as it is before the edit. Raises `ProofEnded` if that fails."""
+        self._context = context
+        self._file = context.import_old()
+
+    def explored(self, remembered: Remembered | None, *, small: bool) -> Explored | Remembered | None:
+        """Where the program breaks; if this is not found, only what the next step need not search for again.
+
+        ``remembered`` is from an earlier step or proof; ``small`` is as for `BeforeEdit.examined`.
+        """
+        known = self._recalled(remembered)
+        before = BeforeEdit(self._context, self._file, known)
+        twins = before.twins() if small else None
+        sizes = twins[0] if twins else {}
+        try:
+            found = before.failures(sizes)
+        except ProofEnded:
+            return self._remembered(known)
+        return Explored(found, before.mended, sizes, self._remembered(known))
+
+    def examined(self, remembered: Remembered | None, *, small: bool) -> Packed:
+        """What the program does; ``remembered`` and ``small`` are as for `explored`."""
+        known = self._recalled(remembered)
+        try:
+            before = BeforeEdit(self._context, self._file, known).examined(small=small)
+        except ProofEnded as end:
+            return Packed("", {}, False, self._remembered(known), end)
+        return Packed(dumped(before), before.sizes, before.other is not None, self._remembered(known))
+
+    def shown(self) -> str:
+        """The expression that builds the program."""
+        return build_program(self._file, self._context.request.target).built.shown
+
+    def _recalled(self, remembered: Remembered | None) -> Findings:
+        """What is known about the target from earlier steps and proofs."""
+        return Findings.recalled(remembered, self._file, self._context.request.overlays)
+
+    def _remembered(self, known: Findings) -> Remembered | None:
+        return known.remembered(self._file, self._context.request.overlays)
