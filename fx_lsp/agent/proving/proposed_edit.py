@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from fx_lsp.agent.importing.workspace_importer import lines_of
-from fx_lsp.agent.messages import Prove, Span
+from fx_lsp.agent.messages import Failure, Prove, Span
 from fx_lsp.agent.proving.edited_function import changed_function
 from fx_lsp.agent.proving.failure_matching import (
     Owns,
@@ -22,6 +22,7 @@ from fx_lsp.agent.proving.failure_matching import (
 )
 from fx_lsp.agent.proving.function_beginning import unchanged_end
 from fx_lsp.agent.proving.line_coverage import Part, parts_of_branch, replaced_parts
+from fx_lsp.agent.proving.recorded_calls import added_wraps, called_name
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 
 
@@ -84,11 +85,15 @@ class ProposedEdit:
     def watched(self, owns: Owns) -> list[Part]:
         """The parts that some input has to reach: what the edit removes to fix the failures, and what fails.
 
+        If the edit has a call of a function recorded in which something fails, the call counts instead: what happens in
+        the function is not changed.
+
         If the edit gives an argument a fixed value, the failing expressions don't count, since the edit may be meant to
         keep the program from reaching them.
         """
         failures = () if self.fixes_argument else self._request.failures
-        spans = [*(span_of(failure, owns) for failure in failures), *self._request.further]
+        spans = [*(self._recorded_call(failure) or span_of(failure, owns) for failure in failures)]
+        spans += self._request.further
         failing = [Part(span.file, range(span.line, span.end_line + 1)) for span in spans if span]
         own_texts = self._texts(self._request.own_part or self._request.edited)
         edited = [replaced_parts(path, old, new) for path, old, new in own_texts]
@@ -101,6 +106,15 @@ class ProposedEdit:
             if span is not None and span.file in texts:
                 old, new = texts[span.file]
                 yield from parts_of_branch(span.file, old, span.line, span.col, new)
+
+    def _recorded_call(self, failure: Failure) -> Span | None:
+        """The call on the way to a failure that the edit has recorded instead of traced; None if there is none."""
+        recorded = {path: added_wraps(old, new) for path, old, new in self._texts()}
+        for path, old, _ in self._texts():
+            for step in failure.chain if recorded[path] else ():
+                if step.span.file == path and called_name(old, step.span) in recorded[path]:
+                    return step.span
+        return None
 
     def _steps(self) -> list[Span]:
         """The calls that lead from the traced program to the failures."""

@@ -44,9 +44,11 @@ async def prove(
     edit: Edit,
     *,
     first_only: bool = True,
+    at: str = "",
     target: Target | None = None,
     edited_target: Target | None = None,
 ) -> Proof:
+    """Have the agent try an edit that should fix the first failure, all of them, or those of the kind ``at``."""
     file = client.write("net.py", edit.text)
     text = Path(file).read_text(encoding="utf-8")
     assert edit.old in text
@@ -54,7 +56,8 @@ async def prove(
     failures: tuple[Failure, ...] = (await client.trace(file, target)).only.failures
     assert failures, "there is nothing to mend"
     edited = {file: text.replace(edit.old, edit.new)}
-    mended = failures[:1] if first_only else failures
+    kind = tuple(failure for failure in failures if failure.kind == at)
+    mended = kind or (failures[:1] if first_only else failures)
     roots = (str(client.root),)
     return await client.agent.prove(Prove(file, target, edited_target or target, mended, {}, edited, roots, PATIENT))
 

@@ -276,3 +276,34 @@ async def test_a_function_that_rounds_differently_from_call_to_call(client: Clie
     for check, verdict in checks.items():
         proof = await prove(client, Edit(text, "assert x.shape[1] > 1", check))
         assert proof.verdict == verdict, proof.reason
+
+
+RARE = """
+def halved(x):
+    if x.dim() < 20:
+        return x / 2
+    return x / len(x)
+"""
+WRAPPED = 'import torch.fx\n\ntorch.fx.wrap("halved")\n'
+
+
+async def test_a_wrapped_function_with_a_branch_that_no_input_takes(client: Client) -> None:
+    """What happens in the function is not changed: it is enough that the inputs reach the call."""
+    proof = await prove(client, Edit(program("return halved(x)", before=RARE), "import torch.fx\n", WRAPPED), at="len")
+    assert proof.verdict == "proven", proof.reason
+
+
+async def test_a_wrapped_function_that_no_input_reaches(client: Client) -> None:
+    body = "if x.dim() < 20:\n    return x\nreturn halved(x)"
+    before = "def halved(x):\n    return x / len(x)"
+    proof = await prove(client, Edit(program(body, before=before), "import torch.fx\n", WRAPPED), at="len")
+    assert proof.verdict == "untried"
+    assert "no input was found that reaches line 12" in proof.reason
+
+
+async def test_a_wrapped_function_that_is_changed_in_such_a_branch(client: Client) -> None:
+    text = program("return halved(x)", before=RARE)
+    changed = text.replace("import torch.fx\n", WRAPPED).replace("x / len(x)", "x / len(x) * 2")
+    proof = await prove(client, Edit(text, text, changed), at="len")
+    assert proof.verdict == "untried"
+    assert "no input was found that reaches line" in proof.reason
