@@ -17,12 +17,12 @@ from fx_lsp.agent.building.build import build_target
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.keeping.loaded_code import CodeEdit, StaleError
 from fx_lsp.agent.keeping.ready_processes import ReadyAttempt, ReadyProcesses, RunAttempt
-from fx_lsp.agent.keeping.request_pipe import RequestReader
 from fx_lsp.agent.keeping.stage import Record, Stage, recording
 from fx_lsp.agent.keeping.touched_pages import PagesTouched, pages_touched
 from fx_lsp.agent.messages import Heartbeat, Recipe, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
 from fx_lsp.agent.processes.limits import limit_memory, time_limit
+from fx_lsp.agent.processes.request_pipe import RequestReader
 from fx_lsp.agent.tracing.attempt import Attempt, Imported, make_attempt
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fx_lsp.agent.wire import wire_message

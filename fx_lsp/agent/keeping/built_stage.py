@@ -11,12 +11,12 @@ from typing import Any
 from fx_lsp.agent.keeping.built_process import AttemptBegins, AttemptEnds, EndAttempt, IsBuilt, serve
 from fx_lsp.agent.keeping.loaded_code import CodeEdit
 from fx_lsp.agent.keeping.ready_processes import RunAttempt
-from fx_lsp.agent.keeping.request_pipe import RequestWriter
 from fx_lsp.agent.keeping.stage import Record
 from fx_lsp.agent.keeping.touched_pages import PagesTouched
 from fx_lsp.agent.messages import Recipe, Snippet, Span, Target, Trace
 from fx_lsp.agent.processes.children import ForkedChild, ForkedChildren
 from fx_lsp.agent.processes.limits import grace
+from fx_lsp.agent.processes.request_pipe import RequestWriter
 from fx_lsp.agent.processes.watchdog import ChildProcess, Hear
 from fx_lsp.agent.tracing.attempt import Attempt
 from fx_lsp.agent.tracing.trace_target import ImportedFile

@@ -26,11 +26,11 @@ from fx_lsp.agent.keeping.ready_processes import (
     attempt_seconds,
     telling_pages,
 )
-from fx_lsp.agent.keeping.request_pipe import RequestReader
 from fx_lsp.agent.keeping.stage import Record, Stage, module_names, recording
 from fx_lsp.agent.keeping.touched_pages import PagesTouched
 from fx_lsp.agent.messages import Cancel, Heartbeat, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
+from fx_lsp.agent.processes.request_pipe import RequestReader
 from fx_lsp.agent.processes.watchdog import Gone, Hear
 from fx_lsp.agent.sandbox.audit_guard import GUARD
 from fx_lsp.agent.tracing.attempt import Attempt, Imported, make_attempt, run_attempt

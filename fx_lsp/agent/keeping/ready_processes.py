@@ -13,12 +13,12 @@ from time import sleep
 from typing import Any
 
 from fx_lsp.agent.keeping.loaded_code import CodeEdit, StaleError
-from fx_lsp.agent.keeping.request_pipe import RequestReader, RequestWriter
 from fx_lsp.agent.keeping.stage import Stage
 from fx_lsp.agent.keeping.touched_pages import PagesTouched, count_faults, pages_touched, touch
 from fx_lsp.agent.messages import Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren
 from fx_lsp.agent.processes.limits import grace
+from fx_lsp.agent.processes.request_pipe import RequestReader, RequestWriter
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear
 from fx_lsp.agent.tracing.attempt import restrict
 from fx_lsp.agent.tracing.trace_target import ImportedFile

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from fx_lsp.agent.keeping.request_pipe import RequestReader
 from fx_lsp.agent.messages import Failure, Heartbeat, Verdict
 from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren, Job
 from fx_lsp.agent.processes.framing import write_all
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit, limit_memory
+from fx_lsp.agent.processes.request_pipe import RequestReader
 from fx_lsp.agent.processes.tensor_pickles import dumped, loaded
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone
 from fx_lsp.agent.traceback_steps import describe

@@ -11,11 +11,11 @@ from functools import partial
 from fx_lsp.agent.capturing.modules import MODULES as COMPILER_MODULES
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
 from fx_lsp.agent.keeping.kept_session import Answered, IsStale, KeptSession, Settled
-from fx_lsp.agent.keeping.request_pipe import RequestWriter
 from fx_lsp.agent.messages import Costs, Details, Done, Failure, Preload, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren, Job
 from fx_lsp.agent.processes.huge_pages import use_huge_pages
 from fx_lsp.agent.processes.limits import grace
+from fx_lsp.agent.processes.request_pipe import RequestWriter
 from fx_lsp.agent.processes.scratch_folder import remove, scratch_folder
 from fx_lsp.agent.processes.watchdog import ChildProcess
 from fx_lsp.agent.proving.proof_memory import Remembered

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Generic, TypeVar
 
-from fx_lsp.agent.keeping.request_pipe import RequestWriter
 from fx_lsp.agent.messages import Cancel, Limits, Trace
 from fx_lsp.agent.processes.children import ForkedChild
+from fx_lsp.agent.processes.request_pipe import RequestWriter
 
 MOST_KEPT = 2
 """For how many files a session is kept; those that were used last are kept."""
