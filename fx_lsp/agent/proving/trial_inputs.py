@@ -61,6 +61,9 @@ RUNS_OF_A_STEP = 30
 SHARE_FOR_WHOLE = 2 / 3
 """Which share of the budget may have been used after a search for inputs of what contains the program."""
 
+SHARE_TO_REACH_MORE = 1 / 2
+"""Which share of the budget may have been used after a search for inputs that reach what those that were found miss."""
+
 MOST_OPTIONAL = 3
 """How many inputs with the parameters that are None in the first one are looked for."""
 
@@ -150,6 +153,7 @@ def searched_inputs(file: ImportedFile, program: Program, search: InputSearch) -
                 needed,
                 lambda given: costs[id(given)] > COSTLY,
                 may_run,
+                partial(may_run, SHARE_TO_REACH_MORE),
                 is_large=lambda given: costs[id(given)] > LARGE or elements_of(given) > MANY_ELEMENTS,
                 few=search.few,
                 fixed=fixed,

@@ -42,6 +42,7 @@ def find_inputs(
     wanted: AbstractSet[Any],
     is_costly: Callable[[Input], bool],
     may_run: Callable[[], bool] = lambda: True,
+    may_run_more: Callable[[], bool] = lambda: False,
     *,
     is_large: Callable[[Input], bool] | None = None,
     few: bool = False,
@@ -56,8 +57,10 @@ def find_inputs(
     sizes apart. Only if they reach more are there any of another rank, with NaN, infinity, or an unusual dtype or
     memory format, and ``decisive`` ones.
     ``may_run`` is asked before each candidate, before each input of another rank and, once there are enough inputs,
-    before each variation. Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or
-    numbers apart; the arguments ``fixed`` need not differ.
+    before each variation. If no input so far reaches some part, others of the ``candidates`` are tried, too, each time
+    that ``may_run_more`` allows it.
+    Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or numbers apart; the arguments
+    ``fixed`` need not differ.
     """
     for candidate in candidates:
         if not may_run():
@@ -88,8 +91,24 @@ def find_inputs(
             others = itertools.islice(around(given), LEAST) if given.weights else ()
             found += [given, *(other for other in others if runs(other, frozenset()) is not None)]
         if len(found) >= LEAST and _is_varied(found, fixed):
-            return (*found, *ranks)
+            missed = frozenset() if few else wanted - covered
+            return (*found, *ranks, *_of_other_kinds(candidates, around, runs, missed, may_run_more))
     raise NoInputs
+
+
+def _of_other_kinds(
+    candidates: Iterator[Input],
+    around: Callable[[Input], Iterator[Input]],
+    runs: Runs,
+    missed: AbstractSet[Any],
+    may_run: Callable[[], bool],
+) -> Iterator[Input]:
+    """Those of the remaining candidates that reach more of what is ``missed``, each with some variations of it."""
+    while missed and may_run() and (given := next(candidates, None)) is not None:
+        if reached := runs(given, missed):
+            missed = missed - reached
+            yield given
+            yield from itertools.islice((one for one in around(given) if runs(one, frozenset()) is not None), LEAST - 1)
 
 
 def _reaching(

@@ -45,6 +45,7 @@ from fx_lsp.agent.searching.input_changes import (
     with_two_numbers,
     with_width_moved,
 )
+from fx_lsp.agent.searching.item_shapes import leveled
 from fx_lsp.agent.searching.missing_keys import innermost, with_missing_argument, with_missing_key
 from fx_lsp.agent.searching.wanted_inputs import (
     NUMBER,
@@ -57,7 +58,7 @@ from fx_lsp.agent.searching.wanted_inputs import (
     with_lists,
     without_indices,
 )
-from fx_lsp.agent.searching.written_lists import ITEMS, MOST_ITEMS, WrittenList, written_lists
+from fx_lsp.agent.searching.written_lists import ITEMS, MOST_ITEMS, WrittenList, written_dicts, written_lists
 from fx_lsp.agent.searching.written_shapes import described_keys, sizes_of, written_numbers, written_shapes
 
 MOST_RUNS = 400
@@ -376,6 +377,9 @@ def solve_inputs(
     listed = [one for start in starts[:MOST_STARTS_WITH_LISTS] for one in _with_written_lists(start, lists, lengths)]
     is_certain = any(found.is_certain for found in lists.values())
     tensors = [name for name in names if name not in numeric]
+    numbered: Wanted = {(name,): starts[0][name,] for name in names if name in numeric}
+    dicts = [name for name in written_dicts(forward_of(root)) if name in tensors]
+    listed += [{**numbered, **items} for items in leveled(root, tensors, lists, dicts)]
     unlikely: list[Wanted] = [{**starts[0], **ranked} for ranked in _of_different_ranks(tensors, _widths(root))]
     starts += list(_one_by_one(starts[0], may_be_none))
     nearly: list[Wanted] = [

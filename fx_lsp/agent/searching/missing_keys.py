@@ -40,6 +40,8 @@ _LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "reverse"})
 """Methods that lists have, and tensors don't."""
 
 
+_BETWEEN = frozenset({accelerators.__file__, torch._tensor.__file__, torch.overrides.__file__})
+
 _MISSING_ARGUMENTS = re.compile(r"\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
 
 
@@ -131,8 +133,12 @@ def innermost(error: BaseException) -> list[tuple[FrameType, int]]:
 
 
 def _intervenes(filename: str) -> bool:
-    """Whether the code in a file comes between the program and torch: the modes of fx-lsp and of fxcore."""
-    return is_own_file(filename) or filename == accelerators.__file__
+    """Whether the code in a file comes between the program and torch's operators.
+
+    These are the modes of fx-lsp and of fxcore, and the methods of tensors that torch has in Python, such as
+    `torch.Tensor.__contains__`.
+    """
+    return is_own_file(filename) or filename in _BETWEEN
 
 
 def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
@@ -145,11 +151,14 @@ def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
         nodes = _nodes_at(tree, line)
         methods = [node.func for node in nodes if isinstance(node, ast.Call)]
         for node in nodes:
+            key: str | None
             match node:
-                case ast.Subscript(value=holder, slice=ast.Constant(value=str(key))):
-                    pass
                 case ast.Subscript(value=holder, slice=ast.Slice(step=ast.UnaryOp())) if isinstance(error, ValueError):
                     key = _AS_LIST
+                case ast.Subscript(value=holder, slice=written):
+                    key = _text_of(written, names)
+                case ast.Compare(left=written, ops=[_], comparators=[holder]) if isinstance(error, RuntimeError):
+                    key = _text_of(written, names)
                 case ast.Call(
                     func=ast.Attribute(value=holder, attr="pop"), args=[ast.Constant(value=str(key)), *_]
                 ) if _is_missing(error, "pop"):
@@ -169,7 +178,17 @@ def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
                 case _:
                     continue
             with contextlib.suppress(Exception):
-                yield value_of(holder, names), key
+                if key is not None:
+                    yield value_of(holder, names), key
+
+
+def _text_of(node: ast.expr, names: dict[str, Any]) -> str | None:
+    """The value of an expression that may be a key; None if it is no text."""
+    try:
+        value = value_of(node, names)
+    except Exception:
+        return None
+    return value if isinstance(value, str) else None
 
 
 @functools.lru_cache(maxsize=256)

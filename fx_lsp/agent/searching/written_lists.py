@@ -1,4 +1,4 @@
-"""Finds the parameters of a function that its text treats as lists or tuples of tensors.
+"""Finds the parameters of a function that its text treats as lists, tuples or dicts of tensors.
 
 Examples: ``points: tuple[Tensor, Tensor]``, ``for level in features``, ``zip(self.heads, features)``, ``a, b = pair``,
 ``features[-1]``, and ``features[i]`` in a loop that counts with ``i``. A tensor can be used in most of these ways, too;
@@ -55,6 +55,23 @@ def written_lists(function: Callable[..., Any]) -> dict[str, WrittenList]:
     found = {name: WrittenList(items) for name, items in needed.items()}
     found |= {name: replace(known, items=known.items or needed.get(name)) for name, known in annotated.items()}
     return {one.arg: found[one.arg] for one in parameters if one.arg in found}
+
+
+_DICT_METHODS = frozenset({"items", "keys", "values"})
+
+
+def written_dicts(function: Callable[..., Any]) -> list[str]:
+    """The parameters of which the text asks for all keys or values: ``for name, value in features.items()``."""
+    definition = definition_of(function)
+    if definition is None:
+        return []
+    asked = set()
+    for node in ast.walk(definition):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method), args=[]) if method in _DICT_METHODS:
+                asked.add(name)
+    arguments = definition.args
+    return [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if one.arg in asked]
 
 
 def _annotated(annotation: ast.expr | None) -> WrittenList | None:

@@ -254,3 +254,27 @@ def test_an_image_among_inputs_of_another_kind_is_found() -> None:
     first = Input((torch.rand(2, 3, 2), torch.rand(2, 4), None))
     [full, *_] = with_optional_inputs(Prompts(), first, {}, lambda: True)
     assert full.by_parameter(Prompts())["masks"].dim() >= 3
+
+
+def test_candidates_of_another_kind_are_tried_for_what_the_first_ones_miss() -> None:
+    """A program that accepts vectors, and has a branch for images."""
+    vector, image = Input((torch.rand(2, 8),)), Input((torch.rand(2, 3, 8, 8),))
+    asked: list[None] = []
+
+    def runs(given: Input, parts: AbstractSet[str]) -> AbstractSet[str]:
+        return parts & {"image"} if given.args[0].dim() == 4 else frozenset()
+
+    def may_run_more() -> bool:
+        asked.append(None)
+        return True
+
+    def images(wanted: set[str], more: Callable[[], bool]) -> int:
+        varied = partial(around, root=NET)
+        inputs = find_inputs(iter([vector, image]), varied, runs, wanted, lambda given: False, lambda: True, more)
+        return sum(given.args[0].dim() == 4 for given in inputs)
+
+    assert images({"image"}, may_run_more) == LEAST
+    assert images({"image"}, lambda: False) == 0
+    asked.clear()
+    assert images(set(), may_run_more) == 0
+    assert not asked
