@@ -61,7 +61,7 @@ RUNS_OF_A_STEP = 30
 SHARE_FOR_WHOLE = 2 / 3
 """Which share of the budget may have been used after a search for inputs of what contains the program."""
 
-SHARE_TO_REACH_MORE = 1 / 2
+SHARE_TO_REACH_MORE = 1 / 4
 """Which share of the budget may have been used after a search for inputs that reach what those that were found miss."""
 
 MOST_OPTIONAL = 3

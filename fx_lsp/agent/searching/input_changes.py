@@ -102,8 +102,7 @@ class ErrorText:
             (math.prod(map(int, view.split(","))), int(found)) for view, found in _VIEW.findall(text) if "-" not in view
         ]
         """How many elements a tensor would need for a view, and how many it has."""
-        widths = [(width["wanted"] or width[1], width["found"] or width[2]) for width in _WIDTHS.finditer(text)]
-        self.widths = [(int(wanted), int(found)) for wanted, found in widths if int(found) > 0]
+        self.widths = widths_in(text)
         """How wide the input of a layer would have to be, and how wide it is."""
         self.unbatched = [tuple(map(int, found.split(","))) for found in _UNBATCHED.findall(text)]
         """The shapes of inputs that a convolution has taken for one item of a batch."""
@@ -118,6 +117,12 @@ class ErrorText:
         joined = [sum(map(int, parts.split(","))) for parts in _PARTS.findall(text)]
         sizes = [*joined, *numbers, *long_enough, *map(int, _NUMBER.findall(text)), *_products(shapes)]
         self.sizes = [size for size in dict.fromkeys(sizes) if 0 < size <= LARGEST]
+
+
+def widths_in(text: str) -> list[tuple[int, int]]:
+    """How wide the input of a layer would have to be, and how wide it is, as an error says."""
+    widths = [(width["wanted"] or width[1], width["found"] or width[2]) for width in _WIDTHS.finditer(text)]
+    return [(int(wanted), int(found)) for wanted, found in widths if int(found) > 0]
 
 
 def _products(shapes: Sequence[tuple[int, ...]]) -> Iterator[int]:
@@ -173,6 +178,7 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
     shapes += _with_other_sides(shape, told)
     shapes += [with_size(shape, dim, size) for size in told.sizes for dim in reversed(range(len(shape)))]
     shapes += [with_size(shape, dim, size) for dim, size in _in_proportion(shape, told.sizes)]
+    shapes += _about_as_wide(shape, told.widths)
     shapes += _with_areas(shape, told)
     shapes += _with_products(shape, told.sizes)
     shapes += usual if told.about_dimensions else []
@@ -376,6 +382,18 @@ def _in_proportion(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tup
         for wanted, found in itertools.permutations(sizes[:MOST_IN_PROPORTION], 2):
             if shape[dim] * wanted % found == 0:
                 yield dim, shape[dim] * wanted // found
+
+
+def _about_as_wide(shape: tuple[int, ...], widths: Sequence[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
+    """``shape`` with another length, or another side of an image, that changes a width about as much as it has to.
+
+    What a layer gets may be what convolutions have left of an image, whose borders they cut off.
+    """
+    for wanted, found in widths:
+        for dim in reversed(range(1, len(shape))):
+            yield with_size(shape, dim, round(shape[dim] * wanted / found))
+        if len(shape) > 2:
+            yield (*shape[:-2], *(round(side * math.sqrt(wanted / found)) for side in shape[-2:]))
 
 
 def _with_other_sides(shape: tuple[int, ...], told: ErrorText) -> Iterator[tuple[int, ...]]:

@@ -31,7 +31,9 @@ from fx_lsp.agent.searching.failing_inputs import failing_inputs
 from fx_lsp.agent.searching.input_changes import (
     ErrorText,
     alike_to,
+    of_kind,
     other_tensors,
+    widths_in,
     with_alike_changed,
     with_item_changed,
     with_last_sizes,
@@ -95,6 +97,10 @@ MOST_STARTS_WITH_LISTS = 4
 _MISMATCH = re.compile(r"must match the size of tensor b \(\d+\) at non-singleton dimension (\d+)")
 
 
+_LACKS_INDICES = "'indices' to have one of the following scalar types: Long"
+"""What an embedding says that gets other numbers."""
+
+
 class _CallCounter(TorchFunctionMode):
     """Counts the calls to torch's functions."""
 
@@ -155,6 +161,8 @@ class _InputSolver:
         self._takes_any_name = any(one.kind is one.VAR_KEYWORD for one in parameters)
         self._rows = min(_row_counts(root), default=4)
         self._tried: set[tuple[tuple[Path, TensorLike], ...]] = set()
+        self._indices: set[Path] = set()
+        """The inputs of which an embedding has said that it needs integers."""
         self.lacking: list[Wanted] = []
         """Inputs with which the program gets as far as it does without a parameter that is left out."""
         self.accepted: list[Wanted] = []
@@ -220,14 +228,15 @@ class _InputSolver:
         return new
 
     def _is_new(self, run: _Run, best: _Run, met: Collection[str | None]) -> bool:
-        """Whether ``run`` got as far as ``best`` and failed in a way that is not in ``met``; sizes don't count."""
+        """Whether ``run`` got as far as ``best`` and failed in a way that is not in ``met``, or with better sizes."""
         if run.calls != best.calls:
             return False
         known = {_without_sizes(error or "") for error in met}
-        return _without_sizes(run.error or "") not in known or _fits_further(run.error or "", best.error or "")
+        return _without_sizes(run.error or "") not in known or _fits_better(run.error or "", best.error or "")
 
     def _run(self, wanted: Wanted) -> _Run | None:
         """Run the program; None if it has been run with these inputs before, or if there were too many runs."""
+        wanted = {path: self._as_indices(path, like) for path, like in wanted.items()}
         key = tuple(wanted.items())
         if key in self._tried or self._left <= 0:
             return None
@@ -260,8 +269,19 @@ class _InputSolver:
                 return _Run(wanted, calls, text, numbers, shapes, misses_optional, checks_optional, about)
         return _Run(wanted, counter.count, None)
 
+    def _as_indices(self, path: Path, like: TensorLike) -> TensorLike:
+        return of_kind(like, "index") if path in self._indices and like.kind == "float" else like
+
     def _with_missing(self, error: Exception, wanted: Wanted, given: Input) -> Wanted | None:
-        """``wanted`` with what the program lacks, as ``error`` shows; None if it lacks nothing that can be added."""
+        """``wanted`` with what the program lacks, as ``error`` shows; None if it lacks nothing that can be added.
+
+        If it lacks indices, the only input that the line that fails is about holds them.
+        """
+        if _LACKS_INDICES in str(error):
+            about = wanted.keys() & {(name,) for name in failing_inputs(error, forward_of(self._root))}
+            if len(about) == 1 and not about <= self._indices:
+                self._indices |= about
+                return wanted
         if self._takes_any_name and (more := with_missing_argument(error, wanted, forward_of(self._root))) is not None:
             return more
         return with_missing_key(error, wanted, given.kwargs, self._described)
@@ -320,13 +340,17 @@ def _without_sizes(text: str) -> str:
     return re.sub(r"\d+(, ?\d+)*", "", text)
 
 
-def _fits_further(text: str, other: str) -> bool:
-    """Whether both errors are about two tensors whose sizes do not match, that of ``text`` in an earlier dimension.
+def _fits_better(text: str, other: str) -> bool:
+    """Whether both errors are about sizes that do not match, and those of ``text`` are closer to each other.
 
-    torch compares the sizes from the last dimension to the first.
+    Of two tensors, torch compares the sizes from the last dimension to the first. What a layer gets may be a little
+    wider or narrower than what it expects.
     """
     dims = [_MISMATCH.search(one) for one in (text, other)]
-    return dims[0] is not None and dims[1] is not None and int(dims[0][1]) < int(dims[1][1])
+    if dims[0] is not None and dims[1] is not None:
+        return int(dims[0][1]) < int(dims[1][1])
+    (wanted, found), (same, before) = (next(iter(widths_in(one)), (0, 0)) for one in (text, other))
+    return 0 < wanted == same and abs(found - wanted) < abs(before - wanted)
 
 
 def _compared(error: BaseException) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:

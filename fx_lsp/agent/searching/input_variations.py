@@ -52,7 +52,8 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
         if other != size and shape.numel() // max(size, 1) * other <= max(MODERATE, 2 * shape.numel())
     )
     numbers, items = _with_other_numbers(first, root, fixed, generator), _with_one_item_resized(first, generator)
-    turns = itertools.zip_longest(items, numbers, _with_other_options(first, root, fixed), sizes)
+    crossed = _with_sizes_in_other_dimensions(first, generator)
+    turns = itertools.zip_longest(items, numbers, _with_other_options(first, root, fixed), sizes, crossed)
     yield from filter(None, itertools.chain.from_iterable(turns))
     for at, tensor in enumerate(tensors if len(tensors) > 1 else ()):
         for dim, size in enumerate(tensor.shape[1:], 1):
@@ -79,6 +80,34 @@ def _with_larger_sides(first: Input, generator: torch.Generator) -> Iterator[Inp
             return like(tensor, (*tensor.shape[:-2], *sides) if is_image else tensor.shape, generator)
 
         yield replace(first, args=map_tensors(changed, first.args), kwargs=map_tensors(changed, dict(first.kwargs)))
+
+
+def _with_sizes_in_other_dimensions(first: Input, generator: torch.Generator) -> Iterator[Input]:
+    """``first`` with another size wherever one is, and with another where the other tensors have it elsewhere.
+
+    The nodes of a graph are a dimension of their features, and both dimensions of their adjacency matrix; a batch is
+    the first dimension of a token, and the second of a recurrent layer's state.
+    """
+    tensors = tensors_in(first)
+    for dim, size in enumerate(tensors[0].shape if len(tensors) > 1 else ()):
+        for other in (size + 1, 2 * size):
+            yield _with_size(first, size, other, [None] * len(tensors), generator)
+            for elsewhere in range(3) if any(size in tensor.shape for tensor in tensors[1:]) else ():
+                if elsewhere != dim:
+                    dims = [dim, *[elsewhere] * (len(tensors) - 1)]
+                    yield _with_size(first, size, other, dims, generator)
+
+
+def _with_size(first: Input, old: int, new: int, dims: Sequence[int | None], generator: torch.Generator) -> Input:
+    """``first`` with a ``new`` size instead of an ``old`` one, in one dimension of each tensor or, if None, in all."""
+    numbers = itertools.count()
+
+    def changed(tensor: torch.Tensor) -> torch.Tensor:
+        meant = dims[next(numbers)]
+        shape = [new if size == old and meant in (None, dim) else size for dim, size in enumerate(tensor.shape)]
+        return like(tensor, shape, generator)
+
+    return replace(first, args=map_tensors(changed, first.args), kwargs=map_tensors(changed, dict(first.kwargs)))
 
 
 def _reordered(tensor: torch.Tensor) -> torch.Tensor:

@@ -89,6 +89,8 @@ def _operations(name: str, args: tuple[Any, ...], output: Any) -> int:
         length = key.shape[-2] if name == "scaled_dot_product_attention" else key.shape[0]
         projections = 0 if name == "scaled_dot_product_attention" else 4 * query.shape[-1]
         return max(count, query.numel() * (2 * length + projections))
+    if name.startswith("conv_transpose"):  # the other way round: each number of the input with a row of weights
+        return max(count, tensors[0].numel() * math.prod(tensors[1].shape[1:]))
     if name.startswith("conv") or name == "linear":  # a row of weights for each number
         return count * math.prod(tensors[1].shape[1:])
     left = tensors[1] if name in _ADDING_PRODUCTS else tensors[0]

@@ -56,8 +56,8 @@ class TensorLike:
             return torch.randint(self.below or rows, self.shape, generator=generator)
         if self.kind == "length":
             lengths = torch.randint(1, (self.below or FEW) + 1, self.shape, generator=generator)
-            lengths[:1] = self.below or FEW
-            return lengths.sort(descending=True).values
+            lengths.view(-1)[:1] = self.below or FEW
+            return lengths.sort(descending=True).values if self.shape else lengths
         if self.kind == "unit":
             return torch.rand(self.shape, generator=generator)
         values = torch.randn(self.shape, generator=generator)

@@ -278,3 +278,43 @@ def test_candidates_of_another_kind_are_tried_for_what_the_first_ones_miss() -> 
     asked.clear()
     assert images(set(), may_run_more) == 0
     assert not asked
+
+
+class _Graph(torch.nn.Module):
+    """The features of nodes, and which of them are neighbours."""
+
+    def forward(self, x: torch.Tensor, adjacent: torch.Tensor) -> torch.Tensor:
+        return adjacent @ x
+
+
+class _Step(torch.nn.Module):
+    """A token of each sequence of a batch, and the state of a recurrent layer, whose second dimension is the batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens = torch.nn.Embedding(20, 8)
+        self.layer = torch.nn.GRU(8, 12, 2)
+
+    def forward(self, token: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.layer(self.tokens(token)[None], state)[0]
+        return found
+
+
+@pytest.mark.parametrize(
+    ("root", "first"),
+    [
+        (_Graph(), Input((torch.rand(4, 8), torch.rand(4, 4)))),
+        (_Step(), Input((torch.zeros(2, dtype=torch.long), torch.rand(2, 2, 12)))),
+    ],
+    ids=["graph", "step"],
+)
+def test_a_size_is_varied_where_other_inputs_have_it_in_other_dimensions(root: torch.nn.Module, first: Input) -> None:
+    def accepts(given: Input) -> bool:
+        try:
+            root(*given.args)
+        except Exception:
+            return False
+        return True
+
+    sizes = {len(given.args[0]) for given in around(first, root) if accepts(given)}
+    assert {len(first.args[0]) + 1, 2 * len(first.args[0])} <= sizes

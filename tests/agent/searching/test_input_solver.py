@@ -677,9 +677,57 @@ class Guided(torch.nn.Module):
         return features
 
 
+class Subsampled(torch.nn.Module):
+    """Spectra with as many frequencies as a layer needs after a convolution without padding, and their lengths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = torch.nn.Conv2d(1, 4, 3, 2)
+        self.out = torch.nn.Linear(4 * 39, 16)
+
+    def forward(self, spectra: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        x = self.conv(spectra.unsqueeze(1))
+        batch, channels, length, bands = x.shape
+        mask = torch.arange(length)[None] < ((lengths >> 1) - 1)[:, None]
+        found: torch.Tensor = self.out(x.transpose(1, 2).reshape(batch, length, channels * bands)) * mask.unsqueeze(-1)
+        return found
+
+
+class Grouped(torch.nn.Module):
+    """Places and features of points, which are joined: together they are as wide as a layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Conv2d(9, 8, 1)
+
+    def forward(self, places: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+        places, features = places.permute(0, 2, 1), features.permute(0, 2, 1)
+        nearest = torch.cdist(places, places).argsort(-1)[..., :3]
+        batch = torch.arange(len(places)).view(-1, 1, 1)
+        grouped = torch.cat([places[batch, nearest], features[batch, nearest]], -1)
+        found: torch.Tensor = self.layer(grouped.permute(0, 3, 2, 1)).amax(2)
+        return found
+
+
+class Vocoder(torch.nn.Module):
+    """A pair of spectra and a sound, with a large transposed convolution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.upsample = torch.nn.ConvTranspose1d(80, 80, 1024, stride=256)
+
+    def forward(self, inputs: Any) -> torch.Tensor:
+        spectra, sound = inputs
+        found: torch.Tensor = self.upsample(spectra)[:, :, : sound.shape[1]] * sound.unsqueeze(1)
+        return found
+
+
 @pytest.mark.parametrize(
     "root",
     [
+        Subsampled(),
+        Grouped(),
+        Vocoder(),
         Guided(),
         Segmented(),
         Checked(),
@@ -747,6 +795,12 @@ def test_a_tensor_that_is_indexed_may_need_more_items() -> None:
 def test_indices_may_have_to_be_smaller() -> None:
     told = ErrorText("IndexError: index 537 is out of bounds for dimension 0 with size 12", ())
     assert next(other_tensors(TensorLike((2, 7), "index"), told, ())) == TensorLike((2, 7), "index", below=12)
+
+
+def test_a_length_may_be_that_of_the_only_sequence() -> None:
+    length = TensorLike((), "length", below=16).make(5, torch.Generator())
+    assert isinstance(length, torch.Tensor)
+    assert (length.item(), length.dim()) == (16, 0)
 
 
 def test_lengths_may_have_to_be_longer() -> None:

@@ -91,3 +91,10 @@ def test_what_a_function_does_inside_counts(
     assert budget.operations >= operations
     assert not budget.has_left(operations - 1)
     assert budget.has_left(100 * operations)
+
+
+def test_a_transposed_convolution_multiplies_each_number_of_its_input_with_a_row_of_weights() -> None:
+    weight, budget = torch.rand(3, 5, 64), SearchBudget()
+    with budget:
+        F.conv_transpose1d(torch.ones(2, 3, 10), weight, stride=16)
+    assert budget.operations == 2 * 3 * 10 * 5 * 64 + 2 * 3 * 10  # the ones count, too
