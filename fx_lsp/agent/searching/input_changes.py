@@ -167,6 +167,7 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
         for dim, size in enumerate(shape)
         if dim and 0 < size + new - old < new
     ]
+    shapes += _about_as_wide(shape, told.widths)
     shapes += [other for part in told.checked for other in ((*shape[: -len(part)], *part), (*batch, *part))]
     if shape in told.unbatched:
         shapes += [(*batch, new, *shape[1:]) for new, _ in told.widths]
@@ -178,7 +179,6 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
     shapes += _with_other_sides(shape, told)
     shapes += [with_size(shape, dim, size) for size in told.sizes for dim in reversed(range(len(shape)))]
     shapes += [with_size(shape, dim, size) for dim, size in _in_proportion(shape, told.sizes)]
-    shapes += _about_as_wide(shape, told.widths)
     shapes += _with_areas(shape, told)
     shapes += _with_products(shape, told.sizes)
     shapes += usual if told.about_dimensions else []

@@ -49,6 +49,7 @@ from fx_lsp.agent.searching.input_changes import (
 )
 from fx_lsp.agent.searching.item_shapes import leveled
 from fx_lsp.agent.searching.missing_keys import innermost, with_missing_argument, with_missing_key
+from fx_lsp.agent.searching.named_inputs import named_inputs
 from fx_lsp.agent.searching.wanted_inputs import (
     NUMBER,
     Path,
@@ -223,7 +224,7 @@ class _InputSolver:
                 return run
             if new is not None:
                 ahead -= 1
-            elif self._is_new(run, best, met):
+            if self._is_new(run, best, met) and (new is None or _fits_better(run.error or "", new.error or "")):
                 new = run
         return new
 
@@ -391,6 +392,8 @@ def solve_inputs(
     shapes: list[Mapping[str, TensorLike]] = list(_from_text(root, names, guessed))
     shapes += [{name: _like(guess[name]) for name in names} for guess in guessed if _is_complete(guess, names)]
     shapes += [dict.fromkeys(names, TensorLike(shape)) for shape in ((2,), (2, 16), (2, 16, 16), (2, 3, 32, 32))]
+    usual = named_inputs(names)
+    shapes += [{**likes, **usual} for likes in (*shapes[:1], *shapes[-3:])] if usual else []
     numeric = written_numbers(forward_of(root)).union(numbers)
     starts: list[Wanted] = [
         {(name,): TensorLike((NUMBER,), "number") if name in numeric else likes[name] for name in names}
