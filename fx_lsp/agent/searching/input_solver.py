@@ -393,7 +393,7 @@ def solve_inputs(
     shapes += [{name: _like(guess[name]) for name in names} for guess in guessed if _is_complete(guess, names)]
     shapes += [dict.fromkeys(names, TensorLike(shape)) for shape in ((2,), (2, 16), (2, 16, 16), (2, 3, 32, 32))]
     usual = named_inputs(names)
-    shapes += [{**likes, **usual} for likes in (*shapes[:1], *shapes[-3:])] if usual else []
+    shapes = [*({**likes, **usual} for likes in (*shapes[:1], *shapes[-3:]) if usual), *shapes]
     numeric = written_numbers(forward_of(root)).union(numbers)
     starts: list[Wanted] = [
         {(name,): TensorLike((NUMBER,), "number") if name in numeric else likes[name] for name in names}

@@ -12,6 +12,7 @@ from fx_lsp.agent.importing.stand_ins import StandIn
 from fx_lsp.agent.missing.missing_modules import MissingModule
 from fx_lsp.agent.searching.input_changes import ErrorText, other_tensors
 from fx_lsp.agent.searching.input_solver import MOST_MISSING, _one_by_one, solve_inputs
+from fx_lsp.agent.searching.named_inputs import named_inputs
 from fx_lsp.agent.searching.search_budget import SearchBudget
 from fx_lsp.agent.searching.solved_inputs import solutions
 from fx_lsp.agent.searching.wanted_inputs import TensorLike, Wanted, is_shape
@@ -722,9 +723,44 @@ class Vocoder(torch.nn.Module):
         return found
 
 
+class Modulated(torch.nn.Module):
+    """An image, and a style for each, by which the weights of a convolution are scaled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Linear(16, 8)
+        self.weight = torch.nn.Parameter(torch.rand(1, 8, 8, 3, 3))
+
+    def forward(self, input: torch.Tensor, style: torch.Tensor) -> torch.Tensor:
+        batch, channels, height, width = input.shape
+        weight = (self.weight * self.scale(style).view(batch, 1, channels, 1, 1)).view(batch * 8, channels, 3, 3)
+        image = input.view(1, batch * channels, height, width)
+        return torch.nn.functional.conv2d(image, weight, padding=1, groups=batch).view(batch, 8, height, width)
+
+
+class Aligned(torch.nn.Module):
+    """Tokens and a longer sequence, each with the lengths of its items."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens = torch.nn.Embedding(30, 12)
+        self.encode = torch.nn.Conv1d(12, 12, 3, padding=1)
+        self.posterior = torch.nn.Conv1d(40, 12, 3, padding=1)
+
+    def forward(self, x: Any, x_lengths: Any, y: Any, y_lengths: Any) -> torch.Tensor:
+        hidden = self.tokens(x).transpose(1, 2)
+        mask = (torch.arange(hidden.shape[2])[None] < x_lengths[:, None]).unsqueeze(1)
+        hidden = self.encode(hidden * mask) * mask
+        other_mask = (torch.arange(y.shape[2])[None] < y_lengths[:, None]).unsqueeze(1)
+        other = self.posterior(y) * other_mask
+        return torch.einsum("bts,bct->bcs", torch.einsum("bct,bcs->bts", hidden, other), hidden) * other_mask
+
+
 @pytest.mark.parametrize(
     "root",
     [
+        Aligned(),
+        Modulated(),
         Subsampled(),
         Grouped(),
         Vocoder(),
@@ -795,6 +831,22 @@ def test_a_tensor_that_is_indexed_may_need_more_items() -> None:
 def test_indices_may_have_to_be_smaller() -> None:
     told = ErrorText("IndexError: index 537 is out of bounds for dimension 0 with size 12", ())
     assert next(other_tensors(TensorLike((2, 7), "index"), told, ())) == TensorLike((2, 7), "index", below=12)
+
+
+def test_names_say_what_inputs_usually_are() -> None:
+    names = ["x", "input_lengths", "attention_mask", "img2", "timesteps", "targets", "text", "w", "weights"]
+    usual = named_inputs(names)
+    kinds = {name: like.kind for name, like in usual.items()}
+    assert kinds == {
+        "input_lengths": "length",
+        "attention_mask": "mask",
+        "img2": "float",
+        "timesteps": "float",
+        "targets": "index",
+        "text": "index",
+        "w": "float",
+    }
+    assert len(usual["img2"].shape) == 4
 
 
 def test_a_length_may_be_that_of_the_only_sequence() -> None:
