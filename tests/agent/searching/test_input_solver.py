@@ -753,7 +753,8 @@ class Aligned(torch.nn.Module):
         hidden = self.encode(hidden * mask) * mask
         other_mask = (torch.arange(y.shape[2])[None] < y_lengths[:, None]).unsqueeze(1)
         other = self.posterior(y) * other_mask
-        return torch.einsum("bts,bct->bcs", torch.einsum("bct,bcs->bts", hidden, other), hidden) * other_mask
+        found: torch.Tensor = torch.einsum("bts,bct->bcs", torch.einsum("bct,bcs->bts", hidden, other), hidden)
+        return found * other_mask
 
 
 @pytest.mark.parametrize(
