@@ -22,6 +22,9 @@ _PURE = frozenset(
 )
 """Functions that are safe to call when a part of a program is evaluated again."""
 
+_PURE_METHODS = frozenset({"dim", "ndimension", "nelement", "numel", "size"})
+"""Methods of tensors that only say how large a tensor is."""
+
 _COMBINE = frozenset({"enumerate", "range", "reversed", "zip"})
 """Functions that only put together what a comprehension loops over."""
 
@@ -97,7 +100,7 @@ def value_of(node: ast.expr, names: dict[str, Any]) -> Any:
 def is_pure(node: ast.expr, calls: frozenset[str] = _PURE) -> bool:
     """Whether evaluating an expression again changes nothing, waits for nothing and computes no huge number.
 
-    ``calls`` are the functions that it may call.
+    ``calls`` are the functions that it may call, besides methods that say how large a tensor is.
     """
     parts = list(ast.walk(node))
     if sum(isinstance(part, ast.Pow) for part in parts) > 1:
@@ -105,8 +108,13 @@ def is_pure(node: ast.expr, calls: frozenset[str] = _PURE) -> bool:
     for part in parts:
         if isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.LShift)):
             return False
-        if isinstance(part, ast.Call) and not (isinstance(part.func, ast.Name) and part.func.id in calls):
-            return False
+        match part:
+            case ast.Call(func=ast.Name(id=name)) if name in calls:
+                pass
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _PURE_METHODS:
+                pass
+            case ast.Call():
+                return False
     return True
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 from fx_lsp.agent.frame_code import first_values, is_pure, names_in, tree_of, value_of
 
@@ -89,6 +90,11 @@ def test_first_values(loop: str, values: dict[str, Any]) -> None:
 def test_what_is_not_evaluated_again(text: str) -> None:
     assert not is_pure(ast.parse(text, mode="eval").body)
     assert value(text, {}) is None
+
+
+def test_the_size_of_a_tensor_is_evaluated_again() -> None:
+    assert value("x.size(-1) * x.dim() + x.numel()", {"x": torch.ones(2, 3)}) == 12
+    assert value("x.add_(1)", {"x": torch.ones(2, 3)}) is None
 
 
 def test_a_function_is_read_again_once_its_file_has_changed() -> None:

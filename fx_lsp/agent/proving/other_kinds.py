@@ -7,6 +7,7 @@ an edit, and not after it.
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -17,6 +18,11 @@ from fx_lsp.agent.proving.run_in_child import ChildRunner
 from fx_lsp.agent.proving.trial_inputs import FoundInputs
 from fx_lsp.agent.proving.trial_programs import Program
 from fx_lsp.agent.running.observation import Input, forward_of, observe
+from fx_lsp.agent.searching.input_search import LEAST, MOST
+from fx_lsp.agent.searching.search_budget import SearchBudget
+
+SHARE = 1 / 3
+"""Of a `SearchBudget`."""
 
 MOST_ITEMS = 8
 """How many items a tensor may have that becomes a list of them."""
@@ -26,15 +32,24 @@ _TENSOR = (torch.Tensor, "torch.Tensor", "Tensor")
 
 
 def inputs_of_other_kinds(program: Program, found: FoundInputs) -> tuple[Input, ...]:
-    """Inputs like those that were ``found``, but of other kinds, as far as ``program`` accepts them."""
-    accepted = []
-    for given in (given for given in found.inputs if not given.other_mode):
-        for other in _of_other_kinds(program, given):
-            ChildRunner.go_on()
-            with suppress(Exception):
-                observe(program.built.root, other, program.state, program.names, gradients=found.gradients)
-                accepted.append(other)
-    return tuple(accepted)
+    """Inputs like those that were ``found``, but of other kinds, as far as ``program`` accepts them.
+
+    There are at most `MOST` of them, or `LEAST` if only so few were found, since the program is costly.
+    """
+    most = LEAST if len(found.inputs) <= LEAST else MOST
+    return tuple(itertools.islice(_accepted(program, found), most))
+
+
+def _accepted(program: Program, found: FoundInputs) -> Iterator[Input]:
+    with SearchBudget(SHARE) as budget:
+        for given in (given for given in found.inputs if not given.other_mode):
+            for other in _of_other_kinds(program, given):
+                if not budget.may_run():
+                    return
+                ChildRunner.go_on()
+                with suppress(Exception):
+                    observe(program.built.root, other, program.state, program.names, gradients=found.gradients)
+                    yield other
 
 
 def _of_other_kinds(program: Program, given: Input) -> Iterator[Input]:

@@ -733,9 +733,28 @@ class Modulated(torch.nn.Module):
 
     def forward(self, input: torch.Tensor, style: torch.Tensor) -> torch.Tensor:
         batch, channels, height, width = input.shape
-        weight = (self.weight * self.scale(style).view(batch, 1, channels, 1, 1)).view(batch * 8, channels, 3, 3)
+        weight: torch.Tensor = (self.weight * self.scale(style).view(batch, 1, channels, 1, 1)).view(
+            batch * 8, channels, 3, 3
+        )
         image = input.view(1, batch * channels, height, width)
-        return torch.nn.functional.conv2d(image, weight, padding=1, groups=batch).view(batch, 8, height, width)
+        found: torch.Tensor = torch.nn.functional.conv2d(image, weight, padding=1, groups=batch)
+        return found.view(batch, 8, height, width)
+
+
+class Upsampled(torch.nn.Module):
+    """Noise, and a condition for every 64 samples of it, as a check demands that has no message."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.condition = torch.nn.Conv1d(20, 8, 5)
+        self.noise = torch.nn.Conv1d(1, 8, 1)
+
+    def forward(self, noise: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+        c = torch.nn.functional.interpolate(self.condition(c), scale_factor=64)
+        if c.size(-1) != noise.size(-1):
+            raise AssertionError  # an assertion would have a message here, since pytest rewrites it
+        found: torch.Tensor = self.noise(noise) + c
+        return found
 
 
 class Aligned(torch.nn.Module):
@@ -753,14 +772,16 @@ class Aligned(torch.nn.Module):
         hidden = self.encode(hidden * mask) * mask
         other_mask = (torch.arange(y.shape[2])[None] < y_lengths[:, None]).unsqueeze(1)
         other = self.posterior(y) * other_mask
-        found: torch.Tensor = torch.einsum("bts,bct->bcs", torch.einsum("bct,bcs->bts", hidden, other), hidden)
-        return found * other_mask
+        aligned = torch.einsum("bts,bct->bcs", torch.einsum("bct,bcs->bts", hidden, other), hidden)
+        found: torch.Tensor = aligned * other_mask
+        return found
 
 
 @pytest.mark.parametrize(
     "root",
     [
         Aligned(),
+        Upsampled(),
         Modulated(),
         Subsampled(),
         Grouped(),
