@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from fx_lsp.agent.building.build import Built, build_target
+from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.importing.workspace_importer import lines_of
@@ -24,6 +24,7 @@ from fx_lsp.agent.messages import Failure, Span, Target
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.proving.failed_builds import FailedBuilds, NotBuilt
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
+from fx_lsp.agent.proving.trial_programs import build_traceable
 from fx_lsp.agent.traceback_steps import to_failure
 from fx_lsp.agent.tracing.trace_target import DOUBTFUL, ImportedFile
 from fxcore.explore import explore
@@ -287,7 +288,7 @@ def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any
 def _built(file: ImportedFile, target: Target, on_meta: bool) -> Built:
     seed()
     try:
-        built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=on_meta)
+        built = build_traceable(file, target, on_meta=on_meta)
     except Exception as error:
         if is_out_of_memory(error):
             raise

@@ -78,7 +78,7 @@ class NewText:
             context.check_places(before.found, found, before.mended)
             return []
         program = build_program(file, self._target, before.runs.names)
-        if context.request.target.recipe.made_up and program.built.shown != before.shown:
+        if program.built.recipe.made_up and program.built.shown != before.shown:
             raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
         if before.function is not None:
             program = function_of(program, file, before.function.path, before.function.name)

@@ -13,8 +13,13 @@ def added_wraps(old: str, new: str) -> set[str]:
 
 
 def _wrapped(text: str) -> set[str]:
-    names = set()
-    for node in ast.parse(text).body:
+    """The names of the functions that a text wraps; none if it is not valid Python, which the import will report."""
+    names: set[str] = set()
+    try:
+        statements = ast.parse(text).body
+    except SyntaxError:
+        return names
+    for node in statements:
         match node:
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="wrap"), args=[ast.Constant(value=str(name))])):
                 names.add(name)

@@ -21,7 +21,7 @@ from typing import Literal
 
 import torch
 
-from fx_lsp.agent.building.build import Built, build_target
+from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.constructor_sizes import Numbers, Size, SizedConstructors, Sizes, as_tuple
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed
@@ -29,6 +29,7 @@ from fx_lsp.agent.messages import Target
 from fx_lsp.agent.proving.failed_builds import NotBuilt
 from fx_lsp.agent.proving.failure_matching import Place, expression_at, innermost
 from fx_lsp.agent.proving.run_in_child import ChildRunner
+from fx_lsp.agent.proving.trial_programs import build_traceable
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fxcore.explore import explore
 from fxcore.explore.guess_inputs import guess_inputs
@@ -265,13 +266,10 @@ class _TwinSearch:
     def _built(self, constructors: SizedConstructors) -> Built | None:
         """As `_build`, but raises `NotBuilt` if the model can't be built."""
         self._builds += 1
-        workspace = self._file.workspace
         seed()
         try:
             with constructors.active():
-                built = build_target(
-                    self._target, workspace.file, self._file.namespace, workspace.folders, on_meta=True
-                )
+                built = build_traceable(self._file, self._target, on_meta=True)
         except Exception as error:
             raise NotBuilt.because_of(error) from None
         return built if isinstance(built.root, torch.nn.Module) else None

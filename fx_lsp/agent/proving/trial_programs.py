@@ -79,7 +79,7 @@ def build_program(file: ImportedFile, target: Target, names: frozenset[str] | No
     seed_all()
     try:
         with filled_memory():
-            built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=False)
+            built = build_traceable(file, target, on_meta=False)
     except Exception as error:
         raise NotBuilt.because_of(error) from None
     if not is_traceable(built.root):
@@ -91,6 +91,19 @@ def build_program(file: ImportedFile, target: Target, names: frozenset[str] | No
     perturb_weights(state, names)
     replace_missing_parts(state)
     return Program(built, state, names)
+
+
+def build_traceable(file: ImportedFile, target: Target, *, on_meta: bool) -> Built:
+    """Build the target by the first of its recipes that makes a module or a function, if any does.
+
+    A name at module level may be none where only the definitions of a script are run. Raises what `build_target` does.
+    """
+    built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=on_meta)
+    if is_traceable(built.root) or not target.fallbacks:
+        return built
+    return build_traceable(
+        file, replace(target, recipe=target.fallbacks[0], fallbacks=target.fallbacks[1:]), on_meta=on_meta
+    )
 
 
 def fixed_values(file: ImportedFile, target: Target) -> dict[str, Any]:

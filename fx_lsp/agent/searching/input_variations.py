@@ -52,9 +52,9 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
         if other != size and shape.numel() // max(size, 1) * other <= max(MODERATE, 2 * shape.numel())
     )
     numbers, items = _with_other_numbers(first, root, fixed, generator), _with_one_item_resized(first, generator)
-    crossed = _with_sizes_in_other_dimensions(first, generator)
-    turns = itertools.zip_longest(items, numbers, _with_other_options(first, root, fixed), sizes, crossed)
+    turns = itertools.zip_longest(items, numbers, _with_other_options(first, root, fixed), sizes)
     yield from filter(None, itertools.chain.from_iterable(turns))
+    yield from _with_sizes_in_other_dimensions(first, generator)
     for at, tensor in enumerate(tensors if len(tensors) > 1 else ()):
         for dim, size in enumerate(tensor.shape[1:], 1):
             for other in (2 * size, size // 2):

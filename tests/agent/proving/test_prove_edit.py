@@ -307,3 +307,15 @@ async def test_a_wrapped_function_that_is_changed_in_such_a_branch(client: Clien
     proof = await prove(client, Edit(text, text, changed), at="len")
     assert proof.verdict == "untried"
     assert "no input was found that reaches line" in proof.reason
+
+
+async def test_an_instance_that_only_the_rest_of_a_script_creates(client: Client) -> None:
+    """The class is built instead, as in the trace that found the failure."""
+    text = program("return x / len(x)") + "\nnet = None\n"
+    file = client.write("net.py", text)
+    failures = (await client.trace(file, "Net()")).only.failures
+    made = target_of(file, "Net()").recipe
+    target = dataclasses.replace(target_of(file, "net"), key="instance:net", symbol="Net", fallbacks=(made,))
+    edited, roots = {file: text.replace("len(x)", "x.size(0)")}, (str(client.root),)
+    proof = await client.agent.prove(Prove(file, target, target, failures, {}, edited, roots, PATIENT))
+    assert proof.verdict == "proven", proof.reason
