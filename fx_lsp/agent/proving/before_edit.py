@@ -11,7 +11,6 @@ from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
 from fx_lsp.agent.proving.edited_function import is_whole
 from fx_lsp.agent.proving.failed_builds import FailedBuilds
 from fx_lsp.agent.proving.failure_matching import FoundFailures, Places, failures_met
-from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
 from fx_lsp.agent.proving.other_kinds import inputs_of_other_kinds
 from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.proof_memory import Findings, key_of
@@ -27,6 +26,7 @@ from fx_lsp.agent.proving.trial_programs import (
     without_end,
 )
 from fx_lsp.agent.proving.trial_runs import ProgramRuns, run_on_inputs, runs_on
+from fx_lsp.agent.running.line_coverage import Part, Seen, parts_not_run, recording_lines
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.side_effects import Effects
 from fx_lsp.agent.searching.written_lists import written_lists

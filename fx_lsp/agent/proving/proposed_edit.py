@@ -21,9 +21,9 @@ from fx_lsp.agent.proving.failure_matching import (
     span_of,
 )
 from fx_lsp.agent.proving.function_beginning import unchanged_end
-from fx_lsp.agent.proving.line_coverage import Part, parts_of_branch, replaced_parts
 from fx_lsp.agent.proving.recorded_calls import added_wraps, called_name
 from fx_lsp.agent.proving.run_in_child import ProofEnded
+from fx_lsp.agent.running.line_coverage import Part, parts_of_branch, replaced_parts
 
 
 class ProposedEdit:

@@ -15,7 +15,6 @@ import fxcore
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.messages import Verdict
 from fx_lsp.agent.processes.limits import is_out_of_memory
-from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
 from fx_lsp.agent.proving.result_comparison import (
     Compare,
     difference,
@@ -28,6 +27,7 @@ from fx_lsp.agent.proving.result_comparison import (
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.trial_inputs import FoundInputs, InputSearch, for_any_values, optional_inputs, searched_inputs
 from fx_lsp.agent.proving.trial_programs import Program
+from fx_lsp.agent.running.line_coverage import Part, Seen, parts_not_run, recording_lines
 from fx_lsp.agent.running.observation import (
     Input,
     Observation,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fx_lsp.agent.proving import line_coverage
-from fx_lsp.agent.proving.line_coverage import (
+from fx_lsp.agent.running import line_coverage
+from fx_lsp.agent.running.line_coverage import (
     Part,
     Seen,
     parts_not_run,
