@@ -36,7 +36,16 @@ _ABOUT_KIND = re.compile(r"dtype|long|int|float|bool|indices|type|index out|attr
 
 _ABOUT_DIMENSIONS = re.compile(r"dimension|too many indices|unpack|\bdims?\b|\dD\b", re.IGNORECASE)
 
-_WIDTHS = re.compile(r"to have (\d+) channels, but got (\d+)|multiplied \(\d+x(?P<found>\d+) and (?P<wanted>\d+)x")
+_WIDTHS = (
+    re.compile(r"to have (?P<wanted>\d+) channels, but got (?P<found>\d+)"),
+    re.compile(r"multiplied \(\d+x(?P<found>\d+) and (?P<wanted>\d+)x"),
+    re.compile(r"reduction dim, but got \[\d+, (?P<found>\d+)\] X \[(?P<wanted>\d+), "),  # on the meta device
+    re.compile(r"batch2 tensor to be: \[\d+, (?P<found>\d+)\] but got: \[\d+, (?P<wanted>\d+)\]"),
+)
+
+_MISMATCH = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
+
+_MISMATCH_ON_META = re.compile(r"dimension of length (\d+) at -(\d+)! .* broadcastable to \[([\d, ]+)\]")
 
 _UNBATCHED = re.compile(r"expected input\[1, ([\d, ]+)\]")
 """A convolution names the shape of an input that has no batch with a 1 in front."""
@@ -104,6 +113,10 @@ class ErrorText:
         """How many elements a tensor would need for a view, and how many it has."""
         self.widths = widths_in(text)
         """How wide the input of a layer would have to be, and how wide it is."""
+        self.unlike = [(int(one), int(other)) for one, other in _MISMATCH.findall(text)]
+        for one, dim, shape in _MISMATCH_ON_META.findall(text):
+            self.unlike.append((int(one), int(shape.split(",")[-int(dim)])))
+        """The sizes of two tensors that would have to be the same."""
         self.unbatched = [tuple(map(int, found.split(","))) for found in _UNBATCHED.findall(text)]
         """The shapes of inputs that a convolution has taken for one item of a batch."""
         small = _TOO_SMALL.search(text)
@@ -121,8 +134,8 @@ class ErrorText:
 
 def widths_in(text: str) -> list[tuple[int, int]]:
     """How wide the input of a layer would have to be, and how wide it is, as an error says."""
-    widths = [(width["wanted"] or width[1], width["found"] or width[2]) for width in _WIDTHS.finditer(text)]
-    return [(int(wanted), int(found)) for wanted, found in widths if int(found) > 0]
+    found = (match for pattern in _WIDTHS for match in pattern.finditer(text))
+    return [(int(width["wanted"]), int(width["found"])) for width in found if int(width["found"]) > 0]
 
 
 def _products(shapes: Sequence[tuple[int, ...]]) -> Iterator[int]:
@@ -168,6 +181,13 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
         if dim and 0 < size + new - old < new
     ]
     shapes += _about_as_wide(shape, told.widths)
+    shapes += [
+        with_size(shape, dim, size + more)  # the input may be joined with others along this dimension
+        for one, other in told.unlike
+        for more in (other - one, one - other)
+        for dim, size in enumerate(shape)
+        if dim and size + more > 0
+    ]
     shapes += [other for part in told.checked for other in ((*shape[: -len(part)], *part), (*batch, *part))]
     if shape in told.unbatched:
         shapes += [(*batch, new, *shape[1:]) for new, _ in told.widths]

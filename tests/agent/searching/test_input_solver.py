@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -848,6 +849,34 @@ def test_an_optional_input_may_be_a_label_for_each_item() -> None:
 def test_a_tensor_that_is_indexed_may_need_more_items() -> None:
     told = ErrorText("IndexError: index 4 is out of bounds for dimension 0 with size 4", ())
     assert 5 in told.sizes
+
+
+WIDE, NARROW = torch.empty(2, 18, 12, device="meta"), torch.empty(1, 30, 12, device="meta")
+
+
+@pytest.mark.parametrize(
+    ("run", "widths", "unlike"),
+    [
+        (lambda: torch.rand(2, 16) @ torch.rand(12, 4), [(12, 16)], []),
+        (lambda: torch.empty(2, 16, device="meta") @ torch.empty(12, 4, device="meta"), [(12, 16)], []),
+        (lambda: torch.rand(2, 3, 16) @ torch.rand(2, 12, 4), [(12, 16)], []),
+        (lambda: torch.rand(2, 18, 12) + torch.rand(1, 30, 12), [], [(18, 30)]),
+        (lambda: WIDE + NARROW, [], [(30, 18)]),
+    ],
+    ids=["layer", "layer on meta", "batches", "sum", "sum on meta"],
+)
+def test_sizes_that_do_not_fit_are_read_from_errors(
+    run: Callable[[], object], widths: list[tuple[int, int]], unlike: list[tuple[int, int]]
+) -> None:
+    with pytest.raises(RuntimeError) as raised:
+        run()
+    told = ErrorText(f"RuntimeError: {raised.value}", ())
+    assert (told.widths, told.unlike) == (widths, unlike)
+
+
+def test_an_input_may_be_joined_with_others_before_its_length_counts() -> None:
+    told = ErrorText("RuntimeError: The size of tensor a (21) must match the size of tensor b (274)", ())
+    assert TensorLike((2, 269, 24)) in other_tensors(TensorLike((2, 16, 24)), told, ())
 
 
 def test_indices_may_have_to_be_smaller() -> None:
