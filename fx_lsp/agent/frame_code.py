@@ -23,7 +23,7 @@ _PURE = frozenset(
 """Functions that are safe to call when a part of a program is evaluated again."""
 
 _PURE_METHODS = frozenset({"dim", "ndimension", "nelement", "numel", "size"})
-"""Methods of tensors that only say how large a tensor is."""
+"""Methods that, of a tensor, only say how large it is; other objects rarely have them."""
 
 _COMBINE = frozenset({"enumerate", "range", "reversed", "zip"})
 """Functions that only put together what a comprehension loops over."""

@@ -13,14 +13,24 @@ import torch
 
 def dumped(value: object) -> str:
     """The pickle of ``value``, as base64. Tensors that share memory no longer do."""
-    file = io.BytesIO()
-    _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(value)
-    return base64.b64encode(file.getvalue()).decode()
+    return base64.b64encode(packed(value)).decode()
 
 
 def loaded(pickled: str) -> Any:
     """The value that was `dumped`. Unpickling runs code: only use what this process, or its own copies, have dumped."""
-    return pickle.loads(base64.b64decode(pickled))
+    return unpacked(base64.b64decode(pickled))
+
+
+def packed(value: object) -> bytes:
+    """The pickle of ``value``. Tensors that share memory no longer do."""
+    file = io.BytesIO()
+    _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(value)
+    return file.getvalue()
+
+
+def unpacked(pickled: bytes) -> Any:
+    """The value that was `packed`; the same caution holds as for `loaded`."""
+    return pickle.loads(pickled)
 
 
 class _Pickler(pickle.Pickler):

@@ -70,6 +70,8 @@ class ProgramBefore:
     """What the program does on some inputs, or why this is not known."""
     shown: str = ""
     """The expression that built the program, if it could be built."""
+    recipe: int = -1
+    """Which of the target's recipes this was; see `Program.recipe_of`."""
     sizes: Sizes = field(default_factory=dict)
     """The numbers that make the program small."""
     other: tuple[Sizes, ProgramRuns] | None = None
@@ -209,8 +211,8 @@ class BeforeEdit:
                 if self._request.capture == "fx":
                     found = self._failures_met(program, runs, sizes)
                     if not self.mended - found.places:
-                        before = ProgramBefore(found, runs.inputs[0], self.mended, runs, program.built.shown, sizes)
-                        return replace(before, missing=program.missing)
+                        before = ProgramBefore(found, runs.inputs[0], self.mended, runs, sizes=sizes)
+                        return self._described(before, program)
             except ProofEnded as end:
                 raise _NotRun(end.verdict, end.reason, end.lacks_inputs) from None
         return self._broken_with(sizes, runs, program)
@@ -222,8 +224,13 @@ class BeforeEdit:
         found = self.failures(sizes)
         if self.mended - found.places:
             raise ProofEnded("untried", "the failure that the fix addresses did not occur again")
-        shown, missing = (program.built.shown, program.missing) if program else ("", ())
-        return ProgramBefore(found, None, self.mended, runs, shown, sizes, missing=missing)
+        before = ProgramBefore(found, None, self.mended, runs, sizes=sizes)
+        return self._described(before, program) if program else before
+
+    def _described(self, before: ProgramBefore, program: Program) -> ProgramBefore:
+        """``before`` with how the program was built."""
+        recipe = program.recipe_of(self._request.target)
+        return replace(before, shown=program.built.shown, recipe=recipe, missing=program.missing)
 
     def _failures_met(self, program: Program, runs: ProgramRuns, sizes: Sizes) -> FoundFailures:
         """Where tracing the program breaks on the way that the first of its inputs decides; this is traced once."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
-from fx_lsp.agent.processes.tensor_pickles import loaded
+from fx_lsp.agent.processes.tensor_pickles import unpacked
 from fx_lsp.agent.proving.before_edit import ProgramBefore
 from fx_lsp.agent.proving.capture_failures import check_captured, check_fake_kernels
 from fx_lsp.agent.proving.failure_matching import FoundFailures, failures_met
@@ -40,12 +40,12 @@ class NewText:
         """The expression that builds the program."""
         return build_program(self._file, self._target).built.shown
 
-    def compared(self, packed: str, known: FoundFailures | None) -> str:
+    def compared(self, packed: bytes, known: FoundFailures | None) -> str:
         """Compare what the program does with what it did; return why the edit is proven. Raises `ProofEnded`.
 
         ``packed`` is a `ProgramBefore`; ``known`` is what `failures` returned for its sizes, if that is known.
         """
-        before: ProgramBefore = loaded(packed)
+        before: ProgramBefore = unpacked(packed)
         with with_sizes(before.sizes):
             unlike = self._compare(before, known)
         if before.other is not None:
@@ -68,7 +68,7 @@ class NewText:
         proven = f"{proven}, where modules that keep shapes replace {missing}" if missing else proven
         proven = f"{proven}, but {unlike[0]}" if unlike else proven
         unseen = sorted({part.lines.start for part in runs.missed})
-        return f"{proven}; none of them reaches line {unseen[0]}, which is moved unchanged" if unseen else proven
+        return f"{proven}; none of them reaches line {unseen[0]}, whose code is unchanged" if unseen else proven
 
     def _compare(self, before: ProgramBefore, known: FoundFailures | None) -> list[str]:
         """Raises `ProofEnded` if the edited program differs in what counts; returns what `check_program` returns."""
@@ -78,6 +78,8 @@ class NewText:
             context.check_places(before.found, found, before.mended)
             return []
         program = build_program(file, self._target, before.runs.names)
+        if program.recipe_of(self._target) != before.recipe:
+            raise ProofEnded("untried", "the edited code can't be built in the same way")
         if program.built.recipe.made_up and program.built.shown != before.shown:
             raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
         if before.function is not None:

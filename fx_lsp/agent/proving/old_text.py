@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fx_lsp.agent.building.constructor_sizes import Sizes
-from fx_lsp.agent.processes.tensor_pickles import dumped
+from fx_lsp.agent.processes.tensor_pickles import packed
 from fx_lsp.agent.proving.before_edit import BeforeEdit
 from fx_lsp.agent.proving.failure_matching import FoundFailures, Places
 from fx_lsp.agent.proving.proof_context import ProofContext
@@ -31,7 +31,7 @@ class Explored:
 class Packed:
     """A `ProgramBefore` for another process, which unpacks it once it has imported what the inputs are made of."""
 
-    before: str
+    before: bytes
     sizes: Sizes
     """The numbers that make the program small."""
     is_small: bool
@@ -71,8 +71,8 @@ class OldText:
         try:
             before = BeforeEdit(self._context, self._file, known).examined(small=small)
         except ProofEnded as end:
-            return Packed("", {}, False, self._remembered(known), end)
-        return Packed(dumped(before), before.sizes, before.other is not None, self._remembered(known))
+            return Packed(b"", {}, False, self._remembered(known), end)
+        return Packed(packed(before), before.sizes, before.other is not None, self._remembered(known))
 
     def shown(self) -> str:
         """The expression that builds the program."""

@@ -7,22 +7,24 @@ an edit, and not after it.
 from __future__ import annotations
 
 import inspect
-import itertools
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import torch
 
-from fx_lsp.agent.proving.run_in_child import ChildRunner
+from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.trial_inputs import FoundInputs
 from fx_lsp.agent.proving.trial_programs import Program
 from fx_lsp.agent.running.observation import Input, forward_of, observe
-from fx_lsp.agent.searching.input_search import LEAST, MOST
+from fx_lsp.agent.searching.input_search import LEAST
 from fx_lsp.agent.searching.search_budget import SearchBudget
 
-SHARE = 1 / 3
+SHARE = 1 / 2
 """Of a `SearchBudget`."""
+
+MOST_GIVEN = 2
+"""How many of the inputs get other kinds of arguments; one if the program is costly."""
 
 MOST_ITEMS = 8
 """How many items a tensor may have that becomes a list of them."""
@@ -32,24 +34,21 @@ _TENSOR = (torch.Tensor, "torch.Tensor", "Tensor")
 
 
 def inputs_of_other_kinds(program: Program, found: FoundInputs) -> tuple[Input, ...]:
-    """Inputs like those that were ``found``, but of other kinds, as far as ``program`` accepts them.
+    """Inputs like the first of those that were ``found``, but of other kinds, as far as ``program`` accepts them.
 
-    There are at most `MOST` of them, or `LEAST` if only so few were found, since the program is costly.
+    Raises `ProofEnded` if there are too many to try.
     """
-    most = LEAST if len(found.inputs) <= LEAST else MOST
-    return tuple(itertools.islice(_accepted(program, found), most))
-
-
-def _accepted(program: Program, found: FoundInputs) -> Iterator[Input]:
+    given = [given for given in found.inputs if not given.other_mode][: 1 if len(found.inputs) <= LEAST else MOST_GIVEN]
+    accepted = []
     with SearchBudget(SHARE) as budget:
-        for given in (given for given in found.inputs if not given.other_mode):
-            for other in _of_other_kinds(program, given):
-                if not budget.may_run():
-                    return
-                ChildRunner.go_on()
-                with suppress(Exception):
-                    observe(program.built.root, other, program.state, program.names, gradients=found.gradients)
-                    yield other
+        for other in (other for one in given for other in _of_other_kinds(program, one)):
+            if not budget.may_run():
+                raise ProofEnded("untried", "it takes too long to try other kinds of arguments", True)
+            ChildRunner.go_on()
+            with suppress(Exception):
+                observe(program.built.root, other, program.state, program.names, gradients=found.gradients)
+                accepted.append(other)
+    return tuple(accepted)
 
 
 def _of_other_kinds(program: Program, given: Input) -> Iterator[Input]:
@@ -61,7 +60,8 @@ def _of_other_kinds(program: Program, given: Input) -> Iterator[Input]:
         if isinstance(value, torch.Tensor) and signature.parameters[name].annotation not in _TENSOR
     }
     changes = [{name: other} for name, values in others.items() for other in values]
-    changes += [dict(zip(others, values, strict=True)) for values in zip(*others.values(), strict=True)]
+    if len(others) > 1:
+        changes += [dict(zip(others, values, strict=True)) for values in zip(*others.values(), strict=True)]
     for change in changes:
         bound = signature.bind(*given.args, **given.kwargs)
         bound.arguments.update(change)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fx_lsp.agent.importing.workspace_importer import lines_of
 from fx_lsp.agent.messages import Failure, Prove, Span
+from fx_lsp.agent.proving.added_wraps import added_wraps, called_name
 from fx_lsp.agent.proving.edited_function import changed_function
 from fx_lsp.agent.proving.failure_matching import (
     Owns,
@@ -21,7 +22,6 @@ from fx_lsp.agent.proving.failure_matching import (
     span_of,
 )
 from fx_lsp.agent.proving.function_beginning import unchanged_end
-from fx_lsp.agent.proving.recorded_calls import added_wraps, called_name
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.running.line_coverage import Part, parts_of_branch, replaced_parts
 
@@ -85,16 +85,19 @@ class ProposedEdit:
     def watched(self, owns: Owns) -> list[Part]:
         """The parts that some input has to reach: what the edit removes to fix the failures, and what fails.
 
-        If the edit has a call of a function recorded in which something fails, the call counts instead: what happens in
-        the function is not changed.
-
-        If the edit gives an argument a fixed value, the failing expressions don't count, since the edit may be meant to
-        keep the program from reaching them.
+        If the edit only has the call of a function recorded in which something fails, inputs have to reach the call:
+        what happens in the function is not changed. If the edit gives an argument a fixed value, the failing
+        expressions don't count, since the edit may be meant to keep the program from reaching them.
         """
         failures = () if self.fixes_argument else self._request.failures
-        spans = [*(self._recorded_call(failure) or span_of(failure, owns) for failure in failures)]
-        spans += self._request.further
-        failing = [Part(span.file, range(span.line, span.end_line + 1)) for span in spans if span]
+        spans = [*(span_of(failure, owns) for failure in failures), *self._request.further]
+        calls = [self._recorded_call(failure) for failure in failures] + [None] * len(self._request.further)
+        failing = [
+            Part(span.file, range(span.line, span.end_line + 1), is_unchanged=call is not None)
+            for span, call in zip(spans, calls, strict=True)
+            if span
+        ]
+        failing += [Part(call.file, range(call.line, call.end_line + 1)) for call in calls if call]
         own_texts = self._texts(self._request.own_part or self._request.edited)
         edited = [replaced_parts(path, old, new) for path, old, new in own_texts]
         return [*failing, *itertools.chain.from_iterable(edited), *self._branches(spans)]
@@ -108,12 +111,15 @@ class ProposedEdit:
                 yield from parts_of_branch(span.file, old, span.line, span.col, new)
 
     def _recorded_call(self, failure: Failure) -> Span | None:
-        """The call on the way to a failure that the edit has recorded instead of traced; None if there is none."""
-        recorded = {path: added_wraps(old, new) for path, old, new in self._texts()}
-        for path, old, _ in self._texts():
-            for step in failure.chain if recorded[path] else ():
-                if step.span.file == path and called_name(old, step.span) in recorded[path]:
-                    return step.span
+        """The call on the way to a failure that the edit has recorded instead of traced, if it does nothing else."""
+        texts = [*self._texts()] if self._request.capture == "fx" else []
+        recorded = {path: (old, added_wraps(old, new)) for path, old, new in texts}
+        if not all(names for _, names in recorded.values()):
+            return None
+        for step in failure.chain:
+            old, names = recorded.get(step.span.file, ("", set()))
+            if names and called_name(old, step.span) in names:
+                return step.span
         return None
 
     def _steps(self) -> list[Span]:

@@ -93,6 +93,8 @@ class _EditProof:
             recipe = replace(target.recipe, root=replace(target.recipe.root, source=shown), made_up=False)
             targets = (replace(one, recipe=recipe, fallbacks=()) for one in (target, edited))
             other = replace(request, target=next(targets), edited_target=next(targets))
+            self._old.close()
+            self._new.close()
             return f"{_EditProof(other, self._builtin, None, lambda item: None).run()}, built by `{shown}`"
         except ProofEnded:
             return ""

@@ -144,24 +144,48 @@ class JobProcess(Generic[P]):
 
         Raises `ProofEnded` if the job or the preparation raises or takes too long.
         """
-        runner = self._runner()
-        self._answers.clear()
-        if self._child is None:
-            self._start(runner)
-        else:
-            self._child.resume(runner.seconds)
-        with suppress(OSError):  # if the process is dead, that is the answer
-            write_all(self._jobs, encode(Pickled.of(job)))
-        while not self._answers:
-            runner.children.wait()
-        if self._child is not None:
-            self._child.park()
-        answer: T | ProofEnded = self._answers[0].value
+        was_ready = self._child is not None
+        answer: T | ProofEnded = self._answer(Pickled.of(job)).value
+        if was_ready and self._child is None:  # it may have been killed while it waited
+            answer = self._answer(Pickled.of(job)).value
         if isinstance(answer, ProofEnded):
             raise answer
         return answer
 
+    def close(self) -> None:
+        """End the process, if there is one; another job would start another process."""
+        if self._child is not None:
+            self._child.kill()
+            self._await_death()
+
+    def _answer(self, job: Pickled) -> Pickled:
+        runner = self._runner()
+        if self._child is None:
+            self._start(runner)
+            if (failed := self._await_answer()).value is not None:
+                self._await_death()
+                return failed
+        else:
+            self._child.resume(runner.seconds)
+        with suppress(OSError):  # if the process is dead, that is the answer
+            write_all(self._jobs, encode(job))
+        answer = self._await_answer()
+        if self._child is not None:
+            self._child.park()
+        return answer
+
+    def _await_answer(self) -> Pickled:
+        """The next answer of the process, or the reason of its death."""
+        while not self._answers:
+            self._runner().children.wait()
+        return self._answers.pop(0)
+
+    def _await_death(self) -> None:
+        while self._child is not None:
+            self._runner().children.wait()
+
     def _start(self, runner: ChildRunner) -> None:
+        self._answers.clear()
         reader, self._jobs = os.pipe()
         runner.children.keep_private(self._jobs)
         self._child = runner.fork(partial(self._serve, runner, reader), self._answers, self._gone)
@@ -172,20 +196,21 @@ class JobProcess(Generic[P]):
         self._runner().children.close_private(self._jobs)
 
     def _serve(self, starter: ChildRunner, jobs: int, emit: Emit) -> None:
-        """In the process: prepare, and run one job after another, until the parent closes the pipe."""
+        """In the process: prepare, say whether that has worked, and run one job after another.
+
+        Jobs are only sent once the process reads them, so that the parent does not wait in vain, and end with the pipe.
+        """
         starter.begin(emit)
         try:
-            prepared: P | ProofEnded = self._prepare()
+            prepared = self._prepare()
         except BaseException as error:
-            prepared = starter.ended_by(error)
+            emit(Pickled.of(starter.ended_by(error)))
+            return
         reader, runner = RequestReader(jobs), self._runner()
         runner.children.keep_private(jobs)
+        emit(Pickled.of(None))
         while True:
-            request = reader.wait()
-            if isinstance(prepared, ProofEnded):
-                emit(Pickled.of(prepared))
-            else:
-                emit(runner.answer(partial(_run, request, prepared)))
+            emit(runner.answer(partial(_run, reader.wait(), prepared)))
 
 
 def _run(job: Pickled, prepared: object) -> object:

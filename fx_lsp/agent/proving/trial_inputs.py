@@ -109,7 +109,7 @@ def searched_inputs(file: ImportedFile, program: Program, search: InputSearch) -
     """Inputs, whether the program can be differentiated on the first of them, and whether they reach all parts."""
     root = program.built.root
     budget = SearchBudget(search.share)
-    needed = frozenset(part for part in search.watched if not part.is_moved)
+    needed = frozenset(part for part in search.watched if not part.is_unchanged)
     missed = set(needed)
     accepted: list[Input] = []
     costs: dict[int, int] = {}

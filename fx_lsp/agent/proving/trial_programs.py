@@ -37,6 +37,12 @@ class Program:
     names: frozenset[str]
     """The names of the weights and buffers that are observed."""
 
+    def recipe_of(self, target: Target) -> int:
+        """The number of the recipe of ``target`` that the program was built by; -1 if it is none of them."""
+        sources = [recipe.root.source for recipe in (target.recipe, *target.fallbacks)]
+        source = self.built.recipe.root.source
+        return sources.index(source) if source in sources else -1
+
     @property
     def missing(self) -> tuple[str, ...]:
         """The names of the missing classes of its submodules; see `replace_missing_parts`."""

@@ -59,7 +59,7 @@ class ProgramRuns:
     @property
     def lacking(self) -> tuple[Part, ...]:
         """Those of the ``missed`` parts that some input has to reach."""
-        return tuple(part for part in self.missed if not part.is_moved)
+        return tuple(part for part in self.missed if not part.is_unchanged)
 
 
 def run_on_inputs(

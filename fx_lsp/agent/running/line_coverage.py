@@ -53,8 +53,9 @@ class Part:
     file: str
     lines: range
     expression: Ends | None = None
-    is_moved: bool = False
-    """Whether the edit moves this part as it is, with the ``if`` that it belongs to: no input has to reach it."""
+    is_unchanged: bool = False
+    """Whether the edit leaves this part as it is, so that no input has to reach it: it moves the part with the ``if``
+    that it belongs to, or has the call of the function recorded that the part is in."""
     skipped: range | None = None
     """Lines that should be skipped once after ``lines``, the head of an ``if``, in which ``expression`` was run."""
     chooses: bool = False
@@ -210,7 +211,7 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
     moved_branches = [node for node in inner if isinstance(node, ast.If) and ast.dump(node) in kept]
     moved = {inside for branch in moved_branches for inside in ast.walk(branch) if inside is not branch}
     statements = [node for node in inner if isinstance(node, ast.stmt) and _is_run(node)]
-    heads = [Part(file, _head(node), is_moved=node in moved) for node in statements]
+    heads = [Part(file, _head(node), is_unchanged=node in moved) for node in statements]
     branches = [node for node in inner if isinstance(node, ast.If) and node not in moved]
     replaced = [node for node in branches if not (only_removes and gone.issuperset(_lines_of([node])))]
     checks = _checks(new) - _checks(old)

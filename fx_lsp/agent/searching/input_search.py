@@ -20,6 +20,7 @@ from fx_lsp.agent.searching.input_variations import (
     not_finite,
     numbers_of,
     of_other_rank,
+    resized_alone,
     tensors_in,
     unusual,
 )
@@ -52,10 +53,10 @@ def find_inputs(
     """At least `LEAST` inputs that the program accepts: one of ``candidates``, and variations ``around`` it.
 
     ``wanted`` are the parts of the code that they should reach. A candidate that ``is_large`` (by default, one that
-    ``is_costly``; both are asked only about inputs that were run) is made smaller if possible. There are more than
-    `MOST` inputs (or than `LEAST` if an input is costly, or with ``few``) only if they reach more or tell two equal
-    sizes apart. Only if they reach more are there any of another rank, with NaN, infinity, or an unusual dtype or
-    memory format, and ``decisive`` ones.
+    ``is_costly``; both are asked only about inputs that were run) is made smaller if possible, and kept besides unless
+    it is costly. There are more than `MOST` inputs (or than `LEAST` if an input is costly, or with ``few``) only if
+    they reach more or tell two equal sizes apart. Only if they reach more are there any of another rank, with NaN,
+    infinity, or an unusual dtype or memory format, and ``decisive`` ones.
     ``may_run`` is asked before each candidate, before each input of another rank and, once there are enough inputs,
     before each variation. If no input so far reaches some part, others of the ``candidates`` are tried, too, each time
     that ``may_run_more`` allows it.
@@ -70,7 +71,8 @@ def find_inputs(
             continue
         is_reducible = is_large or is_costly
         first = _reduced(candidate, runs, reached, is_reducible) if is_reducible(candidate) else candidate
-        found, covered, largest = [first], set(reached), elements_of(first)
+        found = [first] if first is candidate or is_costly(candidate) else [first, candidate]
+        covered, largest = set(reached), elements_of(first)
         most = LEAST if few or is_costly(first) else MOST
         reaching = partial(_reaching, covered, wanted, runs, may_run)
         ranks = reaching(of_other_rank(first))
@@ -86,17 +88,18 @@ def find_inputs(
                     largest, most = elements_of(given), LEAST if is_costly(given) else most
                 found.append(given)
                 covered |= reached
+        found += [given for given in resized_alone(first) if runs(given, frozenset()) is not None]
         found += reaching(itertools.chain(not_finite(first), unusual(first)))
         for given in reaching(decisive(first)):
             others = itertools.islice(around(given), LEAST) if given.weights else ()
             found += [given, *(other for other in others if runs(other, frozenset()) is not None)]
         if len(found) >= LEAST and _is_varied(found, fixed):
             missed = frozenset() if few else wanted - covered
-            return (*found, *ranks, *_of_other_kinds(candidates, around, runs, missed, may_run_more))
+            return (*found, *ranks, *_reaching_more(candidates, around, runs, missed, may_run_more))
     raise NoInputs
 
 
-def _of_other_kinds(
+def _reaching_more(
     candidates: Iterator[Input],
     around: Callable[[Input], Iterator[Input]],
     runs: Runs,

@@ -47,7 +47,7 @@ from fx_lsp.agent.searching.input_changes import (
     with_two_numbers,
     with_width_moved,
 )
-from fx_lsp.agent.searching.item_shapes import leveled
+from fx_lsp.agent.searching.item_shapes import items_for_submodules
 from fx_lsp.agent.searching.missing_keys import innermost, with_missing_argument, with_missing_key
 from fx_lsp.agent.searching.named_inputs import named_inputs
 from fx_lsp.agent.searching.wanted_inputs import (
@@ -406,7 +406,7 @@ def solve_inputs(
     tensors = [name for name in names if name not in numeric]
     numbered: Wanted = {(name,): starts[0][name,] for name in names if name in numeric}
     dicts = [name for name in written_dicts(forward_of(root)) if name in tensors]
-    listed += [{**numbered, **items} for items in leveled(root, tensors, lists, dicts)]
+    listed += [{**numbered, **items} for items in items_for_submodules(root, tensors, lists, dicts)]
     unlikely: list[Wanted] = [{**starts[0], **ranked} for ranked in _of_different_ranks(tensors, _widths(root))]
     starts += list(_one_by_one(starts[0], may_be_none))
     nearly: list[Wanted] = [

@@ -22,6 +22,9 @@ UNUSUAL = (torch.float16, torch.bfloat16, torch.complex64)
 MODERATE = 1 << 17
 """How many elements a resized tensor may have, unless it has at most twice as many as before."""
 
+MOST_ALONE = 4
+"""How many of the tensors are also made longer alone."""
+
 SIDE_FOR_A_PIXEL = 33
 """The size to try if a program accepts an image of one pixel."""
 
@@ -83,10 +86,10 @@ def _with_larger_sides(first: Input, generator: torch.Generator) -> Iterator[Inp
 
 
 def _with_sizes_in_other_dimensions(first: Input, generator: torch.Generator) -> Iterator[Input]:
-    """``first`` with another size wherever one is, and with another where the other tensors have it elsewhere.
+    """``first`` with a size of its first tensor changed, together with equal sizes of other dimensions.
 
-    The nodes of a graph are a dimension of their features, and both dimensions of their adjacency matrix; a batch is
-    the first dimension of a token, and the second of a recurrent layer's state.
+    The number of nodes of a graph is a size of their features, and both sizes of their adjacency matrix; a batch is the
+    first dimension of a token, and the second of a recurrent layer's state.
     """
     tensors = tensors_in(first)
     for dim, size in enumerate(tensors[0].shape if len(tensors) > 1 else ()):
@@ -143,6 +146,15 @@ def _with_one_item_resized(first: Input, generator: torch.Generator) -> Iterator
         for dim, size in reversed(list(enumerate(tensors[at].shape))):
             for other in (size // 2, 2 * size) if size > 1 else ():
                 yield changed_input(first, generator, resize=(dim, size, other), only={at})
+
+
+def resized_alone(first: Input) -> Iterator[Input]:
+    """``first`` with one of several tensors longer, in its first or its last dimension, than others of equal size."""
+    generator, shapes = torch.Generator().manual_seed(5), [tensor.shape for tensor in tensors_in(first)]
+    for at, shape in enumerate(shapes[:MOST_ALONE] if len(shapes) > 1 else ()):
+        for dim in dict.fromkeys((0, len(shape) - 1)) if shape else ():
+            if any(dim < len(other) and other[dim] == shape[dim] for other in (*shapes[:at], *shapes[at + 1 :])):
+                yield changed_input(first, generator, resize=(dim, shape[dim], shape[dim] + 1), only={at})
 
 
 def of_other_rank(first: Input) -> Iterator[Input]:

@@ -41,6 +41,7 @@ _LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "reverse"})
 
 
 _BETWEEN = frozenset({accelerators.__file__, torch._tensor.__file__, torch.overrides.__file__})
+"""The files of code that comes between the program and torch's operators; see `_intervenes`."""
 
 _MISSING_ARGUMENTS = re.compile(r"\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
 
@@ -157,7 +158,9 @@ def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
                     key = _AS_LIST
                 case ast.Subscript(value=holder, slice=written):
                     key = _text_of(written, names)
-                case ast.Compare(left=written, ops=[_], comparators=[holder]) if isinstance(error, RuntimeError):
+                case ast.Compare(left=written, ops=[ast.In() | ast.NotIn()], comparators=[holder]) if isinstance(
+                    error, RuntimeError
+                ):
                     key = _text_of(written, names)
                 case ast.Call(
                     func=ast.Attribute(value=holder, attr="pop"), args=[ast.Constant(value=str(key)), *_]

@@ -24,6 +24,6 @@ _PATTERNS = [(re.compile(rf"(.*_)?({words})\d?", re.IGNORECASE), like) for words
 
 
 def named_inputs(names: Iterable[str]) -> dict[str, TensorLike]:
-    """What those of ``names`` usually stand for that are usual."""
+    """What inputs of these names usually are; names that say nothing are left out."""
     usual = ((name, next((like for word, like in _PATTERNS if word.fullmatch(name)), None)) for name in names)
     return {name: like for name, like in usual if like is not None}

@@ -185,7 +185,7 @@ class ForkService(Service[_Request]):
         self._may_stay += 1
 
     def _start_proof(self, message: Prove) -> None:
-        """Hold a proof back until the agent has what earlier requests imported: a proof imports that up to four times.
+        """Hold a proof back until the agent has what earlier requests imported: a proof imports that twice.
 
         If somebody waits for a trace, the agent imports nothing, and the proof starts at once (see `_proceed`).
         """

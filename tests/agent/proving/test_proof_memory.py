@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
-from fx_lsp.agent.processes.tensor_pickles import loaded
+from fx_lsp.agent.processes.tensor_pickles import loaded, unpacked
 from fx_lsp.agent.proving import before_edit, trial_inputs, trial_runs
 from fx_lsp.agent.proving.proof_memory import Remembered
 from fx_lsp.agent.proving.prove_edit import _EditProof
@@ -68,7 +68,7 @@ def test_inputs_with_another_fixed_value_are_searched_for_anew(tmp_path: Path, m
     monkeypatch.setattr(trial_runs, "searched_inputs", no_search)
     request = dataclasses.replace(request, edited_target=dataclasses.replace(request.target, recipe=fixed))
     packed = _EditProof(request, (), known, list[object]().append)._examined(small=True).before
-    runs = loaded(packed).runs
+    runs = unpacked(packed).runs
     assert isinstance(runs, ProofEnded)
     assert runs.reason == "searched again"
 

@@ -31,7 +31,7 @@ async def test_a_branch_that_is_moved_unchanged_need_not_be_reached(client: Clie
     proof = await prove(client, Edit(before, before, after))
     assert proof.verdict == "proven", proof.reason
     assert "none of them reaches line" in proof.reason
-    assert proof.reason.endswith("which is moved unchanged")
+    assert proof.reason.endswith("whose code is unchanged")
 
 
 async def test_a_proof_tells_what_gets_a_gradient_of_zeros_instead_of_none(client: Client) -> None:
@@ -319,3 +319,63 @@ async def test_an_instance_that_only_the_rest_of_a_script_creates(client: Client
     edited, roots = {file: text.replace("len(x)", "x.size(0)")}, (str(client.root),)
     proof = await client.agent.prove(Prove(file, target, target, failures, {}, edited, roots, PATIENT))
     assert proof.verdict == "proven", proof.reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    return x / len(x)", "    x = x * 2\n    return x / len(x)"),
+        ("def halved", "def len(x):\n    return 7\n\ndef halved"),
+        ("class Net", "halved = lambda x: x / 2\n\nclass Net"),
+        ("class Net", "K = 3\n\nclass Net"),
+        ("torch.fx.wrap(", "len = torch.numel\n\ntorch.fx.wrap("),
+    ],
+    ids=["the body", "a name that it uses", "the function", "another name", "before the call"],
+)
+async def test_a_wrap_with_another_change_needs_inputs_that_reach_the_failing_line(
+    client: Client, old: str, new: str
+) -> None:
+    text = program("return halved(x)", before=RARE)
+    wrapped = text.replace("import torch.fx\n", WRAPPED)
+    assert old in wrapped
+    proof = await prove(client, Edit(text, text, wrapped.replace(old, new)), at="len")
+    assert proof.verdict != "proven", proof.reason
+
+
+async def test_a_wrap_in_whose_function_no_input_reaches_the_failing_line_says_so(client: Client) -> None:
+    proof = await prove(client, Edit(program("return halved(x)", before=RARE), "import torch.fx\n", WRAPPED), at="len")
+    assert proof.reason.endswith("none of them reaches line 7, whose code is unchanged")
+
+
+async def test_an_input_that_was_specified_is_tried_at_its_own_size(client: Client) -> None:
+    edit = Edit(program("return x / len(x)"), "x / len(x)", "x[:, :, :100] / x.size(0)")
+    target = target_of("net.py", "Net()", inputs=Snippet("(torch.randn(2, 3, 256, 256),)", 1))
+    proof = await prove(client, edit, target=target)
+    assert proof.verdict == "refuted", proof.reason
+
+
+async def test_the_size_of_another_tensor_is_not_the_same(client: Client) -> None:
+    text = program("return x.sum() * len(y) + z.sum()").replace("self, x", "self, x, y, z")
+    proof = await prove(client, Edit(text, "len(y)", "z.size(0)"))
+    assert proof.verdict == "refuted", proof.reason
+
+
+async def test_what_is_built_in_another_way_after_the_edit_is_not_compared(client: Client) -> None:
+    text = program("return x / len(x)") + "\nnet = Net()\n"
+    file = client.write("net.py", text)
+    failures = (await client.trace(file, "net")).only.failures
+    target = dataclasses.replace(target_of(file, "net"), fallbacks=(target_of(file, "Net()").recipe,))
+    edited = {file: text.replace("len(x)", "x.size(0)").replace("net = Net()", "net = None")}
+    proof = await client.agent.prove(Prove(file, target, target, failures, {}, edited, (str(client.root),), PATIENT))
+    assert (proof.verdict, proof.reason) == ("untried", "the edited code can't be built in the same way")
+
+
+async def test_the_third_argument_of_a_function_that_is_run_alone_may_be_a_list(client: Client) -> None:
+    before = "def pick(a, b, sizes):\n    return a, b, sizes, len(sizes)"
+    text = program("y = pick(x, x, x)\nreturn y[2].no_such_thing()", before=before)
+    file = client.write("net.py", text)
+    target, edited = target_of(file, "Net()"), {file: text.replace("len(sizes)", "sizes.size(0)")}
+    failures = tuple(failure for failure in (await client.trace(file, target)).only.failures if failure.kind == "len")
+    request = Prove(file, target, target, failures, {}, edited, (str(client.root),), PATIENT, function_only=True)
+    proof = await client.agent.prove(request)
+    assert proof.verdict == "refuted", proof.reason

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from fx_lsp.agent.searching.item_shapes import leveled
+from fx_lsp.agent.searching.item_shapes import LARGEST_SIDE, items_for_submodules
 from fx_lsp.agent.searching.solved_inputs import solutions
 from fx_lsp.agent.searching.wanted_inputs import TensorLike
 from fx_lsp.agent.searching.written_lists import WrittenList, written_dicts
@@ -106,8 +106,8 @@ def test_inputs_that_suit_the_submodules(root: nn.Module, expected: dict[str, An
 
 
 def test_a_list_that_needs_more_items_than_there_are_submodules_gets_none() -> None:
-    assert not [*leveled(Fusion(), ["x"], {"x": WrittenList(3)}, [])]
-    assert next(leveled(Fusion(), ["x"], {"x": WrittenList(1)}, [])) == {
+    assert not [*items_for_submodules(Fusion(), ["x"], {"x": WrittenList(3)}, [])]
+    assert next(items_for_submodules(Fusion(), ["x"], {"x": WrittenList(1)}, [])) == {
         ("x", 0): TensorLike((2, 8, 16, 16)),
         ("x", 1): TensorLike((2, 16, 8, 8)),
     }
@@ -116,3 +116,25 @@ def test_a_list_that_needs_more_items_than_there_are_submodules_gets_none() -> N
 def test_dicts_are_parameters_of_which_all_keys_are_asked() -> None:
     assert written_dicts(Named().forward) == ["features"]
     assert written_dicts(Degrees().forward) == []
+
+
+class Weights(nn.Module):
+    """Weights that are far too wide to be multiplied with each other, and a list of many levels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.ParameterDict({"a": torch.zeros(1, 10**6), "b": torch.zeros(1, 10**6)})
+        self.levels = nn.ModuleList([nn.Conv2d(3, 3, 1) for _ in range(8)])
+        self.odd = nn.ModuleList([nn.LayerNorm(4), nn.LayerNorm(4)])
+        self.odd[0].normalized_shape = 4
+
+    def forward(self, features: Any) -> Any:
+        return [layer(level) for layer, level in zip(self.levels, features, strict=True)]
+
+
+def test_no_item_is_huge_or_empty() -> None:
+    found = [*items_for_submodules(Weights(), ["features"], {"features": WrittenList()}, [])]
+    assert found
+    for wanted in found:
+        assert len(wanted) == 8
+        assert all(0 < size <= LARGEST_SIDE for like in wanted.values() for size in like.shape)
