@@ -4,8 +4,8 @@
 
 import torch
 
-for number in range(10**6):
-    print(number)
+for thousand in range(1000):
+    print("\n".join(map(str, range(1000 * thousand, 1000 * thousand + 1000))))
 
 
 class Net(torch.nn.Module):
