@@ -20,7 +20,7 @@ class NotImported(ProofEnded):
 
 
 class NewText:
-    """What the steps share: the imported file."""
+    """The file as it is after the edit, imported; its methods are the steps."""
 
     def __init__(self, context: ProofContext) -> None:
         """Import the file as it is after the edit. Raises `NotImported` if that fails."""

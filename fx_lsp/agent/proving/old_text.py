@@ -32,6 +32,7 @@ class Packed:
     """A `ProgramBefore` for another process, which unpacks it once it has imported what the inputs are made of."""
 
     before: bytes
+    """The pickle; empty if the proof ends here."""
     sizes: Sizes
     """The numbers that make the program small."""
     is_small: bool
@@ -43,7 +44,7 @@ class Packed:
 
 
 class OldText:
-    """What the steps share: the imported file."""
+    """The file as it is before the edit, imported; its methods are the steps."""
 
     def __init__(self, context: ProofContext) -> None:
         """Import the file as it is before the edit. Raises `ProofEnded` if that fails."""

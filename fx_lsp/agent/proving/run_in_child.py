@@ -95,7 +95,7 @@ class ChildRunner:
         return answers[0]
 
     def fork(self, job: Job, answers: list[Pickled], gone: Gone = lambda child: None) -> ForkedChild:
-        """Start a child, which adds what it emits to ``answers``; so does its death. Then ``gone`` is called."""
+        """Start a child, and add its answers to ``answers``; once it is dead, add the reason, and call ``gone``."""
 
         def add_reason(child: ChildProcess) -> None:
             answers.append(_reason_for(child))
@@ -198,7 +198,8 @@ class JobProcess(Generic[P]):
     def _serve(self, starter: ChildRunner, jobs: int, emit: Emit) -> None:
         """In the process: prepare, say whether that has worked, and run one job after another.
 
-        Jobs are only sent once the process reads them, so that the parent does not wait in vain, and end with the pipe.
+        The parent sends a job only once this process reads jobs: writing a large one would wait for the preparation.
+        When the parent closes the pipe, the process ends.
         """
         starter.begin(emit)
         try:

@@ -113,9 +113,7 @@ class ErrorText:
         """How many elements a tensor would need for a view, and how many it has."""
         self.widths = widths_in(text)
         """How wide the input of a layer would have to be, and how wide it is."""
-        self.unlike = [(int(one), int(other)) for one, other in _MISMATCH.findall(text)]
-        for one, dim, shape in _MISMATCH_ON_META.findall(text):
-            self.unlike.append((int(one), int(shape.split(",")[-int(dim)])))
+        self.unlike = _unlike_in(text)
         """The sizes of two tensors that would have to be the same."""
         self.unbatched = [tuple(map(int, found.split(","))) for found in _UNBATCHED.findall(text)]
         """The shapes of inputs that a convolution has taken for one item of a batch."""
@@ -136,6 +134,12 @@ def widths_in(text: str) -> list[tuple[int, int]]:
     """How wide the input of a layer would have to be, and how wide it is, as an error says."""
     found = (match for pattern in _WIDTHS for match in pattern.finditer(text))
     return [(int(width["wanted"]), int(width["found"])) for width in found if int(width["found"]) > 0]
+
+
+def _unlike_in(text: str) -> list[tuple[int, int]]:
+    """The sizes of two tensors that would have to be the same, as an error says."""
+    on_meta = ((one, shape.split(",")[-int(dim)]) for one, dim, shape in _MISMATCH_ON_META.findall(text))
+    return [(int(one), int(other)) for one, other in (*_MISMATCH.findall(text), *on_meta)]
 
 
 def _products(shapes: Sequence[tuple[int, ...]]) -> Iterator[int]:

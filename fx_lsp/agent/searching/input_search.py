@@ -56,7 +56,8 @@ def find_inputs(
     ``is_costly``; both are asked only about inputs that were run) is made smaller if possible, and kept besides unless
     it is costly. There are more than `MOST` inputs (or than `LEAST` if an input is costly, or with ``few``) only if
     they reach more or tell two equal sizes apart. Only if they reach more are there any of another rank, with NaN,
-    infinity, or an unusual dtype or memory format, and ``decisive`` ones.
+    infinity, or an unusual dtype or memory format, and ``decisive`` ones. Those with one tensor that is longer than
+    others of its size come in any case.
     ``may_run`` is asked before each candidate, before each input of another rank and, once there are enough inputs,
     before each variation. If no input so far reaches some part, others of the ``candidates`` are tried, too, each time
     that ``may_run_more`` allows it.

@@ -97,7 +97,6 @@ MOST_STARTS_WITH_LISTS = 4
 
 _MISMATCH = re.compile(r"must match the size of tensor b \(\d+\) at non-singleton dimension (\d+)")
 
-
 _LACKS_INDICES = "'indices' to have one of the following scalar types: Long"
 """What an embedding says that gets other numbers."""
 

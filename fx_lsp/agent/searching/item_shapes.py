@@ -14,13 +14,8 @@ import torch
 from torch import nn
 
 from fx_lsp.agent.running.observation import modules_of
-from fx_lsp.agent.searching.wanted_inputs import TensorLike, Wanted, is_shape
+from fx_lsp.agent.searching.wanted_inputs import BATCH, LENGTH, TensorLike, Wanted, is_shape
 from fx_lsp.agent.searching.written_lists import MOST_ITEMS, WrittenList
-
-BATCH = 2
-
-LENGTH = 16
-"""How long a sequence is of which only the number of channels is known."""
 
 SMALLEST_SIDE, LARGEST_SIDE = 8, 64
 """The height of the last level of a pyramid, unless the first would be larger than the largest."""

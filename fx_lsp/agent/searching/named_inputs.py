@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from fx_lsp.agent.searching.wanted_inputs import TensorLike
-
-BATCH, LENGTH = 2, 16
+from fx_lsp.agent.searching.wanted_inputs import BATCH, LENGTH, TensorLike
 
 _USUAL = {
     r"lengths?|lens?": TensorLike((BATCH,), "length", below=LENGTH),

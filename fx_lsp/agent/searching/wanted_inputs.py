@@ -20,6 +20,9 @@ from fx_lsp.agent.running.records import AttributeName, Record
 LARGEST = 2_000_000
 """The maximum number of elements of an input."""
 
+BATCH, LENGTH = 2, 16
+"""The first batch size to try, and the first length of a sequence."""
+
 NUMBER = 3
 """The first number to try; it is not the batch size."""
 
