@@ -118,6 +118,7 @@ def invent_arguments(
         with contextlib.suppress(Exception):  # what can be built on the meta device need not be on the CPU
             return _built(plan)
         plan = ArgumentPlan(cls, namespace, on_meta, files=files)
+    PLANS.begin(plan)
     search = _ArgumentSearch(plan, traced)
     end = search.run()
     if end.error is None and (decisive := decisive_settings(plan)):

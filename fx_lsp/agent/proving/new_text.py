@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
+from fx_lsp.agent.inventing.plan_memory import PLANS, Plans
 from fx_lsp.agent.processes.tensor_pickles import unpacked
 from fx_lsp.agent.proving.before_edit import ProgramBefore
 from fx_lsp.agent.proving.capture_failures import check_captured, check_fake_kernels
@@ -30,21 +31,29 @@ class NewText:
             self._file = context.import_new()
         except ProofEnded as end:
             raise NotImported(end.verdict, end.reason) from None
+        PLANS.switch_on()
 
-    def failures(self, sizes: Sizes) -> FoundFailures:
-        """Where the program breaks with guessed inputs. ``sizes`` are those that its constructors receive."""
+    def failures(self, sizes: Sizes, plans: Plans) -> FoundFailures:
+        """Where the program breaks with guessed inputs. ``sizes`` are those that its constructors receive.
+
+        ``plans`` are the arguments that were invented for the program before the edit.
+        """
+        PLANS.older = plans
         with with_sizes(sizes):
             return self._context.failures(self._file, self._target)
 
     def shown(self) -> str:
-        """The expression that builds the program."""
+        """The expression that builds the program if nothing is known about the program before the edit."""
+        PLANS.switch_off()
         return build_program(self._file, self._target).built.shown
 
-    def compared(self, packed: bytes, known: FoundFailures | None) -> str:
+    def compared(self, packed: bytes, known: FoundFailures | None, plans: Plans) -> str:
         """Compare what the program does with what it did; return why the edit is proven. Raises `ProofEnded`.
 
-        ``packed`` is a `ProgramBefore`; ``known`` is what `failures` returned for its sizes, if that is known.
+        ``packed`` is a `ProgramBefore`; ``known`` is what `failures` returned for its sizes, if that is known;
+        ``plans`` are as for `failures`.
         """
+        PLANS.older = plans
         before: ProgramBefore = unpacked(packed)
         with with_sizes(before.sizes):
             unlike = self._compare(before, known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fx_lsp.agent.building.constructor_sizes import Sizes
+from fx_lsp.agent.inventing.plan_memory import PLANS, Plans
 from fx_lsp.agent.processes.tensor_pickles import packed
 from fx_lsp.agent.proving.before_edit import BeforeEdit
 from fx_lsp.agent.proving.failure_matching import FoundFailures, Places
@@ -23,6 +24,8 @@ class Explored:
     """The places of the failures that the edit should fix."""
     sizes: Sizes
     """The numbers that make the twin small; none if it is the program itself."""
+    plans: Plans
+    """The arguments that were invented for the program."""
     remembered: Remembered | None
     """What the next step need not search for again."""
 
@@ -37,6 +40,8 @@ class Packed:
     """The numbers that make the program small."""
     is_small: bool
     """Whether the program is a small twin."""
+    plans: Plans
+    """The arguments that were invented for the program."""
     remembered: Remembered | None
     """What the next proof of the target need not search for again."""
     ended: ProofEnded | None = None
@@ -50,6 +55,7 @@ class OldText:
         """Import the file as it is before the edit. Raises `ProofEnded` if that fails."""
         self._context = context
         self._file = context.import_old()
+        PLANS.switch_on()
 
     def explored(self, remembered: Remembered | None, *, small: bool) -> Explored | Remembered | None:
         """Where the program breaks; if this is not found, only what the next step need not search for again.
@@ -64,7 +70,7 @@ class OldText:
             found = before.failures(sizes)
         except ProofEnded:
             return self._remembered(known)
-        return Explored(found, before.mended, sizes, self._remembered(known))
+        return Explored(found, before.mended, sizes, PLANS.known, self._remembered(known))
 
     def examined(self, remembered: Remembered | None, *, small: bool) -> Packed:
         """What the program does; ``remembered`` and ``small`` are as for `explored`."""
@@ -72,8 +78,9 @@ class OldText:
         try:
             before = BeforeEdit(self._context, self._file, known).examined(small=small)
         except ProofEnded as end:
-            return Packed(b"", {}, False, self._remembered(known), end)
-        return Packed(packed(before), before.sizes, before.other is not None, self._remembered(known))
+            return Packed(b"", {}, False, {}, self._remembered(known), end)
+        is_small = before.other is not None
+        return Packed(packed(before), before.sizes, is_small, PLANS.known, self._remembered(known))
 
     def shown(self) -> str:
         """The expression that builds the program."""
@@ -81,7 +88,10 @@ class OldText:
 
     def _recalled(self, remembered: Remembered | None) -> Findings:
         """What is known about the target from earlier steps and proofs."""
-        return Findings.recalled(remembered, self._file, self._context.request.overlays)
+        known = Findings.recalled(remembered, self._file, self._context.request.overlays)
+        PLANS.known.update(known.plans)
+        return known
 
     def _remembered(self, known: Findings) -> Remembered | None:
+        known.plans = PLANS.known
         return known.remembered(self._file, self._context.request.overlays)

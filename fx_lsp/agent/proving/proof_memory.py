@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fx_lsp.agent.building.constructor_sizes import Sizes
+from fx_lsp.agent.inventing.plan_memory import Plans
 from fx_lsp.agent.messages import Snippet
 from fx_lsp.agent.processes.tensor_pickles import dumped, loaded
 from fx_lsp.agent.proving.failed_builds import FailedBuilds
@@ -57,6 +58,8 @@ class Findings:
     """By capture and `key_of`: where it breaks, with guessed inputs."""
     met: dict[str, FoundFailures] = field(default_factory=dict)
     """By `key_of`: where symbolic tracing breaks on the way that the first of its ``inputs`` decides."""
+    plans: Plans = field(default_factory=dict)
+    """The arguments that were invented for it."""
     accepted: dict[str, tuple[Sizes, Input]] = field(default_factory=dict)
     """By `key_of`: an input that the target has accepted, also before its text was changed, and the numbers that the
     target was built with."""

@@ -112,7 +112,7 @@ class _EditProof:
                 self._remembered = before or self._remembered
                 return
             self._remembered = before.remembered or self._remembered
-            after = self._new(partial(NewText.failures, sizes=before.sizes))
+            after = self._new(partial(NewText.failures, sizes=before.sizes, plans=before.plans))
             self._known_after[key_of(before.sizes)] = after
         except ProofEnded:  # the rest of the proof will say what is wrong
             return
@@ -146,7 +146,7 @@ class _EditProof:
         """Compare what the program does after the edit; return why the edit is proven. Raises `ProofEnded`."""
         known = self._known_after.get(key_of(before.sizes))
         try:
-            return self._new(partial(NewText.compared, packed=before.before, known=known))
+            return self._new(partial(NewText.compared, packed=before.before, known=known, plans=before.plans))
         except NotImported as end:
             raise ProofEnded("refuted", f"after the edit, {end.reason}") from None
 

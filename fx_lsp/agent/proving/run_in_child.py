@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from fx_lsp.agent.inventing.plan_memory import PLANS, Plans
 from fx_lsp.agent.messages import Failure, Heartbeat, Verdict
 from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren, Job
 from fx_lsp.agent.processes.framing import write_all
@@ -34,11 +35,13 @@ class Pickled:
 
     pickle: str
     """As base64. Unpickling it is safe: both ends run the same user code, under the same confinement."""
+    plans: Plans
+    """The arguments that this process has invented."""
 
     @classmethod
     def of(cls, value: object) -> Pickled:
         """The pickle of ``value``."""
-        return cls(dumped(value))
+        return cls(dumped(value), PLANS.known)
 
     @property
     def value(self) -> Any:
@@ -87,11 +90,15 @@ class ChildRunner:
         return answer
 
     def answer(self, job: Callable[[], object]) -> Pickled:
-        """What ``job`` returns, which must be picklable, or the `ProofEnded` that says how it ended."""
+        """What ``job`` returns, which must be picklable, or the `ProofEnded` that says how it ended.
+
+        The arguments that the child has invented are known to this process afterwards.
+        """
         answers: list[Pickled] = []
         self.fork(partial(self._work, job), answers)
         while self.children:
             self.children.wait()
+        PLANS.known.update(answers[0].plans)
         return answers[0]
 
     def fork(self, job: Job, answers: list[Pickled], gone: Gone = lambda child: None) -> ForkedChild:

@@ -22,6 +22,7 @@ from torch import nn
 from fx_lsp.agent.building.build import own_error
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.inventing import argument_synthesis
+from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent, invent_arguments
 from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings, Probe
 from fx_lsp.agent.inventing.plan_memory import PlanMemory
@@ -1237,3 +1238,31 @@ def test_a_process_that_remembers_plans_searches_once(monkeypatch: pytest.Monkey
     memory.switch_on()
     assert (made(cls), made(cls)) == (first, first)
     assert len(builds) == 3 * searched + 1
+
+
+def test_for_an_edited_text_a_search_begins_with_what_was_found_for_the_old_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    builds = []
+
+    def constructor(self: Any, width: Any, sizes: Any) -> None:
+        builds.append(width)
+        self.layers = nn.ModuleList([nn.Linear(width, size) for size in sizes])
+
+    cls = module(constructor)
+    old, new = PlanMemory(), PlanMemory()
+    monkeypatch.setattr(argument_synthesis, "PLANS", old)
+    old.switch_on()
+    first, searched = made(cls), len(builds)
+    new.older = old.known
+    monkeypatch.setattr(argument_synthesis, "PLANS", new)
+    assert made(cls) == first
+    assert 0 < len(builds) - searched < searched
+    assert not new.known
+
+
+def test_a_plan_that_is_no_plan_is_not_followed() -> None:
+    memory = PlanMemory()
+    plan = ArgumentPlan(nn.Linear, {}, on_meta=True)
+    memory.known = {"torch.nn.modules.linear.Linear on meta": "no pickle"}
+    assert not memory.follow(plan)
