@@ -6,8 +6,8 @@ constructors receive (see `constructor_sizes`); for an edited text, it is where 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, PlanState
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
@@ -50,6 +50,15 @@ class PlanMemory:
     def begin(self, plan: ArgumentPlan) -> None:
         """Make ``plan`` the one that was known for its class before an edit, if there was one."""
         _adopt(plan, self.older)
+
+    @contextmanager
+    def following_older(self) -> Iterator[None]:
+        """A context in which plans for the text before the edit are followed."""
+        known, self.known = self.known, dict(self.older)
+        try:
+            yield
+        finally:
+            self.known = known
 
 
 def _adopt(plan: ArgumentPlan, plans: Mapping[str, str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
 from fx_lsp.agent.proving.edited_function import is_whole
@@ -164,13 +164,15 @@ class BeforeEdit:
         If no inputs are found for the function, or if it is all of the program, only its beginning is run.
         """
         path, name, end = self._context.edit.changed_function()
-        watched = self._context.edit.watched(self._owns)
-        program, run = self._built({}, watched)
+        program, run = self._built({})
         function, whole = function_of(program, self._file, path, name), program.built.root
         if any(found.is_certain for found in written_lists(forward_of(whole)).values()):
             # Invented tensors would prove nothing about lists. Where a list is less certain, both are tried.
             raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
-        search, part = InputSearch(dict, program.built.recipe.inputs, parts_not_run(watched, run)), function.built.root
+        search, part = (
+            InputSearch(dict, program.built.recipe.inputs, parts_not_run(self._watched, run)),
+            function.built.root,
+        )
         found = None
         if not is_whole(part, whole):
             search = replace(search, whole=whole, part=part)
@@ -246,12 +248,12 @@ class BeforeEdit:
 
     def _runs(self, sizes: Sizes, *, few: bool = False, share: float = 1.0) -> tuple[Program, ProgramRuns]:
         """The program that is built with ``sizes``, and what it does. ``few`` and ``share`` are as in `InputSearch`."""
-        known, key, watched = self._known, self._key(sizes), self._context.edit.watched(self._owns)
+        known, key = self._known, self._key(sizes)
         found = known.inputs.get(key)
         if isinstance(found, ProofEnded):
             raise found
-        program, run = self._built(sizes, watched)
-        search = self._search(program, parts_not_run(watched, run))
+        program, run = self._built(sizes)
+        search = self._search(program, parts_not_run(self._watched, run))
         search = replace(search, few=few, share=share, similar=known.similar_inputs(sizes))
         runs = self._run(key, program, search)
         known.accepted[key] = sizes, runs.inputs[0]
@@ -273,11 +275,16 @@ class BeforeEdit:
             raise
         return runs
 
-    def _built(self, sizes: Sizes, watched: Collection[Part]) -> tuple[Program, Seen]:
+    @cached_property
+    def _watched(self) -> list[Part]:
+        """The code that inputs should reach."""
+        return self._context.edit.watched(self._owns)
+
+    def _built(self, sizes: Sizes) -> tuple[Program, Seen]:
         """The program that is built with ``sizes``, and the lines that building it runs."""
         run: Seen = set()
         failed = FailedBuilds() if sizes else self._known.failed
-        with recording_lines(watched, run):
+        with recording_lines(self._watched, run):
             build = partial(build_program, self._file, self._request.target)
             return failed.unless_known(build, on_meta=False), run
 

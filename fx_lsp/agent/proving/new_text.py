@@ -60,7 +60,7 @@ class NewText:
         if before.other is not None:
             sizes, runs = before.other
             with with_sizes(sizes):
-                unlike += self._check(build_program(self._file, self._target, runs.names), runs)
+                unlike += self._check(self._program(runs), runs)
         if isinstance(before.runs, ProofEnded):
             raise before.runs
         for part in before.runs.lacking:
@@ -86,7 +86,7 @@ class NewText:
             found = known or context.failures(file, self._target)
             context.check_places(before.found, found, before.mended)
             return []
-        program = build_program(file, self._target, before.runs.names)
+        program = self._program(before.runs)
         if program.recipe_of(self._target) != before.recipe:
             raise ProofEnded("untried", "the edited code can't be built in the same way")
         if program.built.recipe.made_up and program.built.shown != before.shown:
@@ -107,6 +107,11 @@ class NewText:
         ):
             raise ProofEnded("untried", f"`{before.function.name}` has other side effects after the edit")
         return unlike
+
+    def _program(self, runs: ProgramRuns) -> Program:
+        """The edited program, if possible with the arguments that were invented for the program before the edit."""
+        with PLANS.following_older():
+            return build_program(self._file, self._target, runs.names)
 
     def _check(self, program: Program, runs: ProgramRuns, *, must_succeed: bool = False) -> list[str]:
         """Raises `ProofEnded` if the program or what is captured of it differs; returns what is unlike all the same.
