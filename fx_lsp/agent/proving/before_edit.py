@@ -192,7 +192,7 @@ class BeforeEdit:
         found = self._known.inputs[key]
         assert isinstance(found, FoundInputs)
         if others := apart(partial(inputs_of_other_kinds, function, found)):
-            runs = runs_on(apart, function, search, replace(found, inputs=found.inputs + others))
+            runs = runs_on(apart, function, search, replace(found, inputs=found.inputs + others, observations=()))
         return runs, apart(partial(side_effects, function, runs.inputs))
 
     def _built_with(self, sizes: Sizes) -> ProgramBefore:

@@ -86,13 +86,20 @@ class Findings:
             yield from scaled_inputs(given, old, sizes)
 
     def remembered(self, file: ImportedFile, overlays: Mapping[str, str]) -> Remembered | None:
-        """The findings as a message, without the inputs if these are too large; None if they can't be pickled."""
+        """The findings as a message, without what is too large; None if they can't be pickled."""
         files = file.workspace.dependencies
-        for known in (self, replace(self, inputs={}, accepted={})):
+        for known in (self, self._without_observations(), replace(self, inputs={}, accepted={})):
             with suppress(Exception):  # an input may hold an object of the user's, and a file may be gone
                 if len(pickled := dumped(known)) <= LONGEST:
                     return Remembered(files, _digest(files, overlays), pickled)
         return None
+
+    def _without_observations(self) -> Findings:
+        inputs = {
+            key: replace(found, observations=()) if isinstance(found, FoundInputs) else found
+            for key, found in self.inputs.items()
+        }
+        return replace(self, inputs=inputs)
 
 
 def key_of(sizes: Sizes, fixed: Snippet | None = None) -> str:

@@ -20,6 +20,7 @@ from fx_lsp.agent.proving.trial_programs import Program
 from fx_lsp.agent.running.line_coverage import Part, Seen, recording_lines
 from fx_lsp.agent.running.observation import (
     Input,
+    Observation,
     call,
     modules_of,
     observe,
@@ -77,6 +78,16 @@ class FoundInputs:
     """Whether the program can be differentiated on the first of them."""
     missed: frozenset[Part]
     """Watched parts that none of them reaches; another search would not reach them either."""
+    observations: tuple[Observation, ...] = ()
+    """What the program does on each of them, those in the other mode last; none if it has not been observed."""
+
+    @property
+    def in_order(self) -> tuple[Input, ...]:
+        """The inputs, those in the other mode last.
+
+        No graph is called in the other mode, and such calls may change buffers, as those of a batch norm.
+        """
+        return tuple(sorted(self.inputs, key=lambda given: given.other_mode))
 
 
 @dataclass(frozen=True)

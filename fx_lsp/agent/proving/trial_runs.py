@@ -31,8 +31,10 @@ from fx_lsp.agent.running.line_coverage import Part, Seen, parts_not_run, record
 from fx_lsp.agent.running.observation import (
     Input,
     Observation,
+    call,
     forward_of,
     observe,
+    set_up,
 )
 from fx_lsp.agent.running.plain_values import NotComparable
 from fx_lsp.agent.searching.input_search import LEAST
@@ -84,15 +86,18 @@ def run_on_inputs(
         inputs = apart(partial(for_any_values, program.built.root, inputs))
     found = FoundInputs(inputs, gradients, missed)
     runs = runs_on(apart, program, search, found)
-    return runs, replace(found, missed=missed.union(runs.missed))
+    return runs, replace(found, missed=missed.union(runs.missed), observations=runs.observations)
 
 
 def runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: FoundInputs) -> ProgramRuns:
-    """Observe what the program does on all inputs, one after another. Raises `ProofEnded` if it raises an error.
+    """Observe what the program does on all inputs, one after another, unless that is known.
 
-    Calls in the other mode come last: no graph is called so, and they may change buffers, as those of a batch norm.
+    Raises `ProofEnded` if the program raises an error.
     """
-    inputs = tuple(sorted(found.inputs, key=lambda given: given.other_mode))
+    inputs = found.in_order
+    if found.observations:
+        missed = apart(partial(_missed, program, inputs, search.watched))
+        return ProgramRuns(inputs, program.names, found.observations, missed)
     observed = partial(_observed, program, inputs, found.gradients)
     observations, missed = apart(partial(observed, search.watched))
     if any(seen.left for seen in observations):  # such as how long the call took
@@ -221,3 +226,14 @@ def _observed_once(
         verdict: Verdict = "untried" if isinstance(error, NotComparable) else "refuted"
         shown = describe(error).partition("\n")[0]
         raise ProofEnded(verdict, f"given {given}, {what} raises {shown}") from None
+
+
+def _missed(program: Program, inputs: Collection[Input], watched: Collection[Part]) -> tuple[Part, ...]:
+    """The ``watched`` parts that no input reaches."""
+    run: Seen = set()
+    for given in inputs:
+        if missed := parts_not_run(watched, run):
+            ChildRunner.go_on()
+            with set_up(program.state, given), recording_lines(missed, run):
+                call(program.built.root, given)
+    return parts_not_run(watched, run)

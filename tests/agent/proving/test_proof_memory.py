@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
-from fx_lsp.agent.processes.tensor_pickles import loaded, unpacked
-from fx_lsp.agent.proving import before_edit, trial_inputs, trial_runs
-from fx_lsp.agent.proving.proof_memory import Remembered
+from fx_lsp.agent.processes.tensor_pickles import dumped, loaded, unpacked
+from fx_lsp.agent.proving import before_edit, proof_memory, trial_inputs, trial_runs
+from fx_lsp.agent.proving.proof_memory import LONGEST, Findings, Remembered
 from fx_lsp.agent.proving.prove_edit import _EditProof
 from fx_lsp.agent.proving.run_in_child import ProofEnded
+from fx_lsp.agent.proving.trial_inputs import FoundInputs
 from tests.agent.client import PATIENT, target_of
 from tests.agent.proving.edits import program
 
@@ -21,15 +22,15 @@ FORWARD = "return x / len(x)"
 MODEL = program(FORWARD)
 
 
-def request_in(folder: Path, *, new: str, text: str = MODEL) -> Prove:
-    """A request to put ``new`` in the place of ``len(x)``."""
+def request_in(folder: Path, *, new: str, text: str = MODEL, old: str = "len(x)") -> Prove:
+    """A request to put ``new`` in the place of ``old``."""
     file = folder / "net.py"
     file.write_text(text, encoding="utf-8")
-    line = text[: text.index("len(x)")].count("\n") + 1
-    col = text.splitlines()[line - 1].index("len(x)")
-    failure = Failure("len", "", (Step("forward", Span(str(file), line, col, line, col + len("len(x)"))),))
+    line = text[: text.index(old)].count("\n") + 1
+    col = text.splitlines()[line - 1].index(old)
+    failure = Failure("len", "", (Step("forward", Span(str(file), line, col, line, col + len(old))),))
     target = target_of(str(file), "Net()")
-    edited = {str(file): text.replace("len(x)", new)}
+    edited = {str(file): text.replace(old, new)}
     return Prove(str(file), target, target, (failure,), {}, edited, (str(folder),), PATIENT)
 
 
@@ -52,6 +53,31 @@ def test_inputs_are_searched_for_once(tmp_path: Path, monkeypatch: pytest.Monkey
     proven(request_in(tmp_path, new="x.size(0)"), known)
     with pytest.raises(ProofEnded, match="searched again"):
         proven(request_in(tmp_path, new="x.size(0)"))
+
+
+def test_what_the_program_does_is_observed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = proven(request_in(tmp_path, new="x.shape[0]"))
+    monkeypatch.setattr(trial_runs, "_observed", no_search)
+    proven(request_in(tmp_path, new="x.size(0)"), known)
+
+
+def test_what_is_too_large_to_remember_is_observed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof_memory, "dumped", _dumped_unless_observed)
+    known = proven(request_in(tmp_path, new="x.shape[0]"))
+    monkeypatch.setattr(trial_runs, "searched_inputs", no_search)
+    proven(request_in(tmp_path, new="x.size(0)"), known)
+
+
+def _dumped_unless_observed(findings: Findings) -> str:
+    found = [one for one in findings.inputs.values() if isinstance(one, FoundInputs)]
+    return "x" * (LONGEST + 1) if any(one.observations for one in found) else dumped(findings)
+
+
+def test_what_was_observed_does_not_hide_that_other_code_is_not_reached(tmp_path: Path) -> None:
+    text = program("y = x / len(x)\nif not isinstance(x, torch.Tensor):\n    y = y + len(y)\nreturn y")
+    known = proven(request_in(tmp_path, new="x.shape[0]", text=text))
+    with pytest.raises(ProofEnded, match="no input was found that reaches line 11"):
+        proven(request_in(tmp_path, new="y.shape[0]", text=text, old="len(y)"), known)
 
 
 def test_a_wrong_edit_is_refuted_with_what_is_known(tmp_path: Path) -> None:
