@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 15
+PROTOCOL = 16
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
@@ -508,6 +508,8 @@ class Proof:
     """One sentence for people: on how many inputs the edit was tried, what differs, or why the result is not known."""
     lacks_inputs: bool = False
     """Whether the edit could not be tried because fx-lsp did not find suitable inputs."""
+    unreached: bool = False
+    """Whether inputs were found, but none that reaches all of the code that the edit replaces."""
     moved_to: Failure | None = None
     """What stops the edited text where nothing stopped it before, if that is why the edit is not proven."""
 

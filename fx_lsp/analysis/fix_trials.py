@@ -33,6 +33,9 @@ MOST_FIXES = 4
 MOST_ALIKE = 3
 """For how many further targets a fix is tried."""
 
+MOST_UNREACHED = 2
+"""For how many targets a fix is tried at most of which no input reaches the code that it replaces."""
+
 NO_MODEL = frozenset[Outcome]({"not-built", "not-imported", "timed-out", "out-of-memory", "crashed"})
 """How the trace of a model ends on whose parts no fix can be tried, since the model can't be had at all."""
 
@@ -155,30 +158,39 @@ class FixTrials:
             if proof.verdict == "proven" and traced.report is not None:
                 self._known |= {(each, fix): (traced.report, proof) for each in (failure, *further)}
                 return proof
-        proof = await self.attempt(path, traced, [failure], fix)
-        # A directive may be about a class of which this target is a part.
-        is_directive = all(change.text.startswith("# fx:") for change in fix.changes)
-        says_nothing = proof.verdict == "untried" or (proof.verdict == "refuted" and is_directive)
-        for other in self._alike(failure) if says_nothing else ():
-            found = self._scheduler.results.owner(other)
-            if found and fix in await asyncio.to_thread(self.first_fixes, other):
-                another = await self.attempt(*found, [other], fix)
-                if another.verdict == "proven" or (another.verdict == "refuted" and proof.verdict == "untried"):
-                    proof = another
-                    break
-        for model in self._models_around(path, traced) if proof.verdict == "untried" and proof.lacks_inputs else ():
-            another = await self.attempt(path, traced, [failure], fix, host=model)
-            if another.verdict != "untried":
-                proof = another
-                break
-        if proof.verdict == "untried" and proof.lacks_inputs and rule_for(failure.kind).capture == "fx":
-            # The only function that it changes may run although no program around it does.
-            alone = await self.attempt(path, traced, [failure], fix, function_only=True)
-            proof = alone if alone.verdict == "proven" else proof
+        proof = await self._tried(failure, fix, path, traced)
         if traced.report is not None:
             self._known[failure, fix] = traced.report, proof
             await self._put_together(failure, path, traced, traced.report)
         return proof
+
+    async def _tried(self, failure: Failure, fix: Fix, path: str, traced: Traced) -> Proof:
+        """Try ``fix`` for the target ``traced`` of the file ``path`` and, if that says nothing, elsewhere."""
+        proof = await self.attempt(path, traced, [failure], fix)
+        unreached = int(proof.unreached)
+        # A directive may be about a class of which this target is a part.
+        is_directive = all(change.text.startswith("# fx:") for change in fix.changes)
+        says_nothing = proof.verdict == "untried" or (proof.verdict == "refuted" and is_directive)
+        for other in self._alike(failure) if says_nothing else ():
+            found = self._scheduler.results.owner(other) if unreached < MOST_UNREACHED else None
+            if found and fix in await asyncio.to_thread(self.first_fixes, other):
+                another = await self.attempt(*found, [other], fix)
+                unreached += another.unreached
+                if another.verdict == "proven" or (another.verdict == "refuted" and proof.verdict == "untried"):
+                    return another
+        if proof.verdict != "untried" or not proof.lacks_inputs:
+            return proof
+        for model in self._models_around(path, traced):
+            if unreached < MOST_UNREACHED:
+                another = await self.attempt(path, traced, [failure], fix, host=model)
+                unreached += another.unreached
+                if another.verdict != "untried":
+                    return another
+        if rule_for(failure.kind).capture != "fx":
+            return proof
+        # The only function that it changes may run although no program around it does.
+        alone = await self.attempt(path, traced, [failure], fix, function_only=True)
+        return alone if alone.verdict == "proven" else proof
 
     async def _put_together(self, failure: Failure, path: str, traced: Traced, report: Report) -> None:
         """Look for a fix of several edits, if all single ones have been tried and none is proven."""

@@ -321,3 +321,67 @@ async def test_a_directive_is_tried_on_the_class_that_it_is_about(
         monkeypatch.setattr(trials, "first_fixes", lambda failure: (fix,))
         assert (await trials.attempt(str(file), traced["class:Part"], part.failures, fix)).verdict == "refuted"
         assert (await trials.prove(part.failures[0], fix)).verdict == "proven"
+
+
+UNREACHED = """\
+import torch
+from torch import nn
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(3, 3, 3, padding=1)
+
+    def forward(self, x):
+        y = self.conv(x)
+        pad = (x.shape[-1] - y.shape[-1]) // 2
+        if pad > 0:
+            x = x[..., pad:-pad]
+        return x + y
+
+
+class First(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Residual()
+
+    def forward(self, x):
+        return self.block(x)
+
+
+class Second(First):
+    def forward(self, x):
+        return self.block(x) + 1
+
+
+class Third(First):
+    def forward(self, x):
+        return self.block(x) + 2
+"""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_code_that_no_input_reaches_is_not_looked_for_in_every_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(UNREACHED, encoding="utf-8")
+    async with traced_in(tmp_path, file) as engine:
+        report = engine.results[str(file)].traced["class:Residual"].report
+        assert report is not None
+        (failure,) = report.failures
+        trials = engine.proofs.trials
+        proofs: list[Proof] = []
+        attempt = trials.attempt
+
+        async def recorded(*args: Any, **kwargs: Any) -> Proof:
+            proofs.append(await attempt(*args, **kwargs))
+            return proofs[-1]
+
+        monkeypatch.setattr(trials, "attempt", recorded)
+        fix = trials.first_fixes(failure)[0]
+        assert fix.title == "Choose with torch.sym_ite"
+        assert (await trials.prove(failure, fix)).unreached
+        assert [proof.unreached for proof in proofs] == [True, True, True]
+        assert proofs[-1].reason == "no input was found that reaches line 14"

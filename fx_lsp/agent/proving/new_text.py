@@ -64,7 +64,8 @@ class NewText:
         if isinstance(before.runs, ProofEnded):
             raise before.runs
         for part in before.runs.lacking:
-            raise ProofEnded("untried", f"no input was found that reaches {part.where}", True)
+            reason = f"no input was found that reaches {part.where}"
+            raise ProofEnded("untried", reason, lacks_inputs=True, unreached=True)
         return self._why_proven(before, before.runs, unlike)
 
     def _why_proven(self, before: ProgramBefore, runs: ProgramRuns, unlike: list[str]) -> str:

@@ -36,7 +36,7 @@ def prove(request: Prove, builtin: Collection[str], remembered: Remembered | Non
     try:
         proof = Proof(request.id, "proven", trial.run())
     except ProofEnded as end:
-        proof = Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.moved_to)
+        proof = Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.unreached, end.moved_to)
         if end.lacks_inputs and (reason := trial.run_with_other_arguments()):
             proof = Proof(request.id, "proven", reason)
     emit(proof)

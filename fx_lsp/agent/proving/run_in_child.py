@@ -53,12 +53,18 @@ class ProofEnded(Exception):
     """Ends a proof with a verdict; ``reason`` is one sentence without a full stop."""
 
     def __init__(
-        self, verdict: Verdict, reason: str, lacks_inputs: bool = False, moved_to: Failure | None = None
+        self,
+        verdict: Verdict,
+        reason: str,
+        lacks_inputs: bool = False,
+        moved_to: Failure | None = None,
+        unreached: bool = False,
     ) -> None:
-        super().__init__(verdict, reason, lacks_inputs, moved_to)
+        super().__init__(verdict, reason, lacks_inputs, moved_to, unreached)
         self.verdict = verdict
         self.reason = reason
         self.lacks_inputs = lacks_inputs
+        self.unreached = unreached
         self.moved_to = moved_to
 
 
