@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Probe
+from fx_lsp.agent.inventing.plan_memory import PLANS
 
 Numbers = int | tuple[int, ...]
 """A number, or the items of a list or tuple of numbers."""
@@ -72,7 +73,8 @@ class SizedConstructors:
         module: Any = torch.nn.Module
         module.__new__ = self._new
         try:
-            yield
+            with PLANS.keeping_none() if self._sizes else contextlib.nullcontext():
+                yield
         finally:
             # A deleted `__new__` would leave a class that no longer accepts arguments (python/cpython#105888).
             module.__new__ = staticmethod(_plain_new)

@@ -116,9 +116,11 @@ def invent_arguments(
     plan = ArgumentPlan(cls, namespace, on_meta, files=files)
     if PLANS.follow(plan):
         with contextlib.suppress(Exception):  # what can be built on the meta device need not be on the CPU
-            return _built(plan)
+            made = _built(plan)
+            PLANS.keep(plan)
+            return made
         plan = ArgumentPlan(cls, namespace, on_meta, files=files)
-    PLANS.begin(plan)
+    PLANS.start(plan)
     search = _ArgumentSearch(plan, traced)
     end = search.run()
     if end.error is None and (decisive := decisive_settings(plan)):

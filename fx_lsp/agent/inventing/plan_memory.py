@@ -1,7 +1,8 @@
 """Remembers which arguments were invented for a class, so that processes can build it again without another search.
 
-A search depends on the program's text. What was found for one text is followed for that text, whatever the sizes that
-constructors receive (see `constructor_sizes`); for an edited text, it is where the search begins.
+A search depends on the program's text. What was found for one text is followed for that text; for an edited text, a
+search starts from it. One plan is kept for each class and device: the first that was found, unless constructors were
+given other sizes meanwhile (see `constructor_sizes`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ Plans = dict[str, str]
 """Pickled plans, by the class or function that they are for, and the device. Only the user's own processes, which are
 confined, unpickle them."""
 
+_ON_META = " on meta"
+
 
 class PlanMemory:
     """The plans that led to a module."""
@@ -25,8 +28,13 @@ class PlanMemory:
         self._is_on = False
         self.known: Plans = {}
         """The plans that were found for the text that this process has imported."""
-        self.older: Plans = {}
-        """Plans for the text before an edit."""
+        self.before_edit: Plans = {}
+        """The plans that were found for the text before the edit."""
+
+    @property
+    def has_one_for_cpu(self) -> bool:
+        """Whether something has been built on the CPU with invented arguments."""
+        return any(not key.endswith(_ON_META) for key in self.known)
 
     def switch_on(self) -> None:
         """Remember plans from now on, in this process and in those that it forks."""
@@ -35,30 +43,40 @@ class PlanMemory:
     def switch_off(self) -> None:
         """Forget all plans, and remember none."""
         self._is_on = False
-        self.known, self.older = {}, {}
+        self.known, self.before_edit = {}, {}
 
     def keep(self, plan: ArgumentPlan) -> None:
-        """Remember a plan, unless that is switched off."""
-        if self._is_on:
+        """Remember a plan, unless that is switched off, or another plan is known for its class and device."""
+        if self._is_on and (key := _key(plan, plan.on_meta)) not in self.known:
             with suppress(Exception):  # an invented value may be any object of the user's
-                self.known[_key(plan, plan.on_meta)] = dumped((plan.written, plan.state))
+                self.known[key] = dumped((plan.written, plan.state))
 
     def follow(self, plan: ArgumentPlan) -> bool:
         """Make ``plan`` the one that is known for its class; returns whether there is one."""
         return _adopt(plan, self.known)
 
-    def begin(self, plan: ArgumentPlan) -> None:
-        """Make ``plan`` the one that was known for its class before an edit, if there was one."""
-        _adopt(plan, self.older)
+    def start(self, plan: ArgumentPlan) -> None:
+        """Let a search for ``plan`` start from what is known for its class, or was before the edit, if anything."""
+        _adopt(plan, self.before_edit or self.known)
 
     @contextmanager
-    def following_older(self) -> Iterator[None]:
-        """A context in which plans for the text before the edit are followed."""
-        known, self.known = self.known, dict(self.older)
+    def following_those_before_edit(self) -> Iterator[None]:
+        """A context in which the plans for the text before the edit are followed, and no others are kept."""
+        state = self._is_on, self.known
+        self._is_on, self.known = False, dict(self.before_edit)
         try:
             yield
         finally:
-            self.known = known
+            self._is_on, self.known = state
+
+    @contextmanager
+    def keeping_none(self) -> Iterator[None]:
+        """A context in which plans are followed, but none are kept."""
+        was_on, self._is_on = self._is_on, False
+        try:
+            yield
+        finally:
+            self._is_on = was_on
 
 
 def _adopt(plan: ArgumentPlan, plans: Mapping[str, str]) -> bool:
@@ -73,7 +91,7 @@ def _adopt(plan: ArgumentPlan, plans: Mapping[str, str]) -> bool:
 
 
 def _key(plan: ArgumentPlan, on_meta: bool) -> str:
-    return f"{plan.cls.__module__}.{plan.cls.__qualname__}{' on meta' if on_meta else ''}"
+    return f"{plan.cls.__module__}.{plan.cls.__qualname__}{_ON_META if on_meta else ''}"
 
 
 PLANS = PlanMemory()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
+from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.proving.edited_function import is_whole
 from fx_lsp.agent.proving.failed_builds import FailedBuilds
 from fx_lsp.agent.proving.failure_matching import FoundFailures, Places, failures_met
@@ -284,9 +285,22 @@ class BeforeEdit:
         """The program that is built with ``sizes``, and the lines that building it runs."""
         run: Seen = set()
         failed = FailedBuilds() if sizes else self._known.failed
+        build = partial(build_program, self._file, self._request.target)
+        if not sizes:
+            self._invent_arguments(build)
         with recording_lines(self._watched, run):
-            build = partial(build_program, self._file, self._request.target)
             return failed.unless_known(build, on_meta=False), run
+
+    def _invent_arguments(self, build: Callable[[], Program]) -> None:
+        """Have a child search for arguments, so that this process need not, and the edited program's doesn't either.
+
+        A search builds and traces the program several times, which may draw random numbers or count its instances.
+        """
+        target = self._request.target
+        made_up = any(recipe.made_up for recipe in (target.recipe, *target.fallbacks))
+        if made_up and not PLANS.has_one_for_cpu:
+            with suppress(ProofEnded):
+                self._context.apart()(partial(_build_only, build))
 
     def _search(self, program: Program, watched: Collection[Part]) -> InputSearch:
         fixed = partial(fixed_values, self._file, self._request.edited_target)
@@ -296,3 +310,7 @@ class BeforeEdit:
         )
         search = InputSearch(fixed, program.built.recipe.inputs, watched, any_values=any_values)
         return replace(search, host=host) if target.recipe.is_host else search
+
+
+def _build_only(build: Callable[[], Program]) -> None:
+    build()

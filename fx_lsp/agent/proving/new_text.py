@@ -38,7 +38,7 @@ class NewText:
 
         ``plans`` are the arguments that were invented for the program before the edit.
         """
-        PLANS.older = plans
+        PLANS.before_edit = plans
         with with_sizes(sizes):
             return self._context.failures(self._file, self._target)
 
@@ -53,7 +53,7 @@ class NewText:
         ``packed`` is a `ProgramBefore`; ``known`` is what `failures` returned for its sizes, if that is known;
         ``plans`` are as for `failures`.
         """
-        PLANS.older = plans
+        PLANS.before_edit = plans
         before: ProgramBefore = unpacked(packed)
         with with_sizes(before.sizes):
             unlike = self._compare(before, known)
@@ -111,7 +111,7 @@ class NewText:
 
     def _program(self, runs: ProgramRuns) -> Program:
         """The edited program, if possible with the arguments that were invented for the program before the edit."""
-        with PLANS.following_older():
+        with PLANS.following_those_before_edit():
             return build_program(self._file, self._target, runs.names)
 
     def _check(self, program: Program, runs: ProgramRuns, *, must_succeed: bool = False) -> list[str]:

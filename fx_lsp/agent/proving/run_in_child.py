@@ -36,7 +36,7 @@ class Pickled:
     pickle: str
     """As base64. Unpickling it is safe: both ends run the same user code, under the same confinement."""
     plans: Plans
-    """The arguments that this process has invented."""
+    """The arguments that the sender has invented; those of a job are not used."""
 
     @classmethod
     def of(cls, value: object) -> Pickled:

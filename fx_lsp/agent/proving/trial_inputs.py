@@ -79,7 +79,7 @@ class FoundInputs:
     missed: frozenset[Part]
     """Watched parts that none of them reaches; another search would not reach them either."""
     observations: tuple[Observation, ...] = ()
-    """What the program does on each of them, those in the other mode last; none if it has not been observed."""
+    """What the program does on each, as they are ``in_order``; none if it has not been observed."""
 
     @property
     def in_order(self) -> tuple[Input, ...]:

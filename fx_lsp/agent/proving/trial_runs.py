@@ -31,10 +31,8 @@ from fx_lsp.agent.running.line_coverage import Part, Seen, parts_not_run, record
 from fx_lsp.agent.running.observation import (
     Input,
     Observation,
-    call,
     forward_of,
     observe,
-    set_up,
 )
 from fx_lsp.agent.running.plain_values import NotComparable
 from fx_lsp.agent.searching.input_search import LEAST
@@ -90,14 +88,15 @@ def run_on_inputs(
 
 
 def runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: FoundInputs) -> ProgramRuns:
-    """Observe what the program does on all inputs, one after another, unless that is known.
+    """Observe what the program does on all inputs, one after another, or confirm what is known about it.
 
     Raises `ProofEnded` if the program raises an error.
     """
     inputs = found.in_order
     if found.observations:
-        missed = apart(partial(_missed, program, inputs, search.watched))
-        return ProgramRuns(inputs, program.names, found.observations, missed)
+        missed = apart(partial(_missed, program, inputs, found.observations, search.watched))
+        if missed is not None:
+            return ProgramRuns(inputs, program.names, found.observations, missed)
     observed = partial(_observed, program, inputs, found.gradients)
     observations, missed = apart(partial(observed, search.watched))
     if any(seen.left for seen in observations):  # such as how long the call took
@@ -228,12 +227,19 @@ def _observed_once(
         raise ProofEnded(verdict, f"given {given}, {what} raises {shown}") from None
 
 
-def _missed(program: Program, inputs: Collection[Input], watched: Collection[Part]) -> tuple[Part, ...]:
-    """The ``watched`` parts that no input reaches."""
+def _missed(
+    program: Program, inputs: Collection[Input], known: Collection[Observation], watched: Collection[Part]
+) -> tuple[Part, ...] | None:
+    """The ``watched`` parts that no input reaches; None if the program no longer does what is ``known``.
+
+    It may have read, or imported later, a file that has changed. Gradients, which take much of the time, are not
+    computed again.
+    """
     run: Seen = set()
-    for given in inputs:
-        if missed := parts_not_run(watched, run):
-            ChildRunner.go_on()
-            with set_up(program.state, given), recording_lines(missed, run):
-                call(program.built.root, given)
+    for given, before in zip(inputs, known, strict=True):
+        ChildRunner.go_on()
+        with recording_lines(parts_not_run(watched, run), run):
+            now = observe(program.built.root, given, program.state, program.names, gradients=False)
+        if difference(before, now) is not None:
+            return None
     return parts_not_run(watched, run)

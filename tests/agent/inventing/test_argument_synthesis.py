@@ -1254,7 +1254,7 @@ def test_for_an_edited_text_a_search_begins_with_what_was_found_for_the_old_one(
     monkeypatch.setattr(argument_synthesis, "PLANS", old)
     old.switch_on()
     first, searched = made(cls), len(builds)
-    new.older = old.known
+    new.before_edit = old.known
     monkeypatch.setattr(argument_synthesis, "PLANS", new)
     assert made(cls) == first
     assert 0 < len(builds) - searched < searched

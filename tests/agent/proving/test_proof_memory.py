@@ -80,6 +80,30 @@ def test_what_was_observed_does_not_hide_that_other_code_is_not_reached(tmp_path
         proven(request_in(tmp_path, new="y.shape[0]", text=text, old="len(y)"), known)
 
 
+def test_what_was_observed_does_not_count_once_a_file_has_changed_that_the_program_reads(tmp_path: Path) -> None:
+    numbers = tmp_path / "numbers.txt"
+    numbers.write_text("2", encoding="utf-8")
+    text = program("return x * self.scale / len(x)", f"self.scale = int(open({str(numbers)!r}).read())")
+    known = proven(request_in(tmp_path, new="x.shape[0]", text=text))
+    numbers.write_text("3", encoding="utf-8")
+    proven(request_in(tmp_path, new="x.size(0)", text=text), known)
+    request = request_in(tmp_path, new="x.shape[0]", text=text)
+    wrong = text.replace("x * self.scale / len(x)", "x * 2 / x.shape[0]")
+    with pytest.raises(ProofEnded, match="the output differs"):
+        proven(dataclasses.replace(request, edited={request.file: wrong}), known)
+
+
+@pytest.mark.parametrize("noise", ["next(COUNT)", "random.random()", "torch.rand([]).item()"])
+def test_a_search_for_arguments_leaves_no_traces_in_the_program(tmp_path: Path, noise: str) -> None:
+    init = f"self.layers = torch.nn.ModuleList(torch.nn.Linear(8, 8) for size in sizes)\nself.noise = {noise}"
+    before = "import itertools, random\nCOUNT = itertools.count()"
+    text = program("return x / len(x) + self.noise", init, before).replace("__init__(self)", "__init__(self, sizes)")
+    request = request_in(tmp_path, new="(x.size(0) + 32 - 32)", text=text)
+    recipe = dataclasses.replace(request.target.recipe, root=Snippet("Net", 1), made_up=True)
+    target = dataclasses.replace(request.target, recipe=recipe)
+    proven(dataclasses.replace(request, target=target, edited_target=target))
+
+
 def test_a_wrong_edit_is_refuted_with_what_is_known(tmp_path: Path) -> None:
     known = proven(request_in(tmp_path, new="x.shape[0]"))
     with pytest.raises(ProofEnded) as ended:
