@@ -33,8 +33,8 @@ async def mend(
 
     ``trace`` traces an edited file again, and makes the captures that count for its targets. Afterwards, ``scheduler``
     has the results for the new texts. ``unproven``: also apply fixes that could not be tried, but no fix that was
-    refuted. The fixes of ``jobs`` files are tried at a time; ``progress`` is called with the number of files that are
-    done, the number of all, and the file that is next.
+    refuted. ``jobs`` edits are tried at a time, if possible in different files; ``progress`` is called with the number
+    of files that are done, the number of all, and the file that is next.
     """
     changed: dict[str, str] = {}
     given_up: dict[str, set[Identity]] = {file: set() for file in files}
@@ -43,6 +43,8 @@ async def mend(
         before = sum(map(len, given_up.values()))
         waiting = {file for file in files if _waits(scheduler, file, given_up.keys() - settled)}
         turns = {file: left_out for file, left_out in given_up.items() if file not in waiting}
+        failing = sum(bool(_places(scheduler, file)) for file in turns)
+        combinations.jobs = max(1, jobs // max(1, failing))
         found = await _proven(combinations, turns, unproven=unproven, jobs=jobs, progress=progress)
         in_round: dict[str, str] = {}
         for file, proven in found.items():

@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 
 from fx_lsp.agent.messages import Capture, Failure, Report, Target, Verdict
 from fx_lsp.analysis.fix_trials import FixTrials, edited_target
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.analysis.target_captures import CAPTURE_TIME_FACTOR
+from fx_lsp.analysis.worker_tasks import in_order
 from fx_lsp.fixes import Fix
 from fx_lsp.fixes.editing.merged_changes import conflict, merged, without_clashes
 from fx_lsp.fixes.editing.text_edits import applied
@@ -43,6 +45,8 @@ class FixCombinations:
     def __init__(self, scheduler: Scheduler, trials: FixTrials) -> None:
         self._scheduler = scheduler
         self._trials = trials
+        self.jobs = 1
+        """For how many targets of a file an edit is tried at a time."""
 
     async def prove_at_once(self, path: str, given_up: set[Identity] | None = None) -> Fix | None:
         """The first fix of each of a file's failures as one edit; None unless it fixes several and is proven.
@@ -126,11 +130,12 @@ class FixCombinations:
         it mends. What can't be tried for one target may be proven for another.
         """
         proven = self._known_as_proven(chosen)
-        async for its, verdict in self._tried(path, fix, chosen):
-            if verdict == "refuted":
-                return False
-            if verdict == "proven":
-                proven.update(its)
+        async with contextlib.aclosing(self._tried(path, fix, chosen)) as tried:
+            async for its, verdict in tried:
+                if verdict == "refuted":
+                    return False
+                if verdict == "proven":
+                    proven.update(its)
         is_proven = proven == chosen.keys() or not strictly
         return is_proven and await self._leaves_alone(path, fix, chosen)
 
@@ -147,19 +152,23 @@ class FixCombinations:
                 (proven if verdict == "proven" else refuted).update(its)
         return {each: failures for each, failures in chosen.items() if each in proven - refuted}
 
-    async def _tried(self, path: str, fix: Fix, chosen: _Chosen) -> AsyncIterator[tuple[list[Fix], Verdict]]:
+    async def _tried(self, path: str, fix: Fix, chosen: _Chosen) -> AsyncGenerator[tuple[list[Fix], Verdict], None]:
         """For each target that ``fix`` should mend: which of the ``chosen`` fixes mend it, and whether it does."""
         changes = without_clashes(chosen, self._scheduler.documents.text)
-        for _, traced in list(self._scheduler.results.counting(path)):
-            own = _own_failures(traced, chosen)
-            if not own:
-                continue
+
+        async def tried(traced: Traced, own: Sequence[Failure]) -> tuple[list[Fix], Verdict]:
             its = [each for each, failures in chosen.items() if not set(own).isdisjoint(failures)]
             proof = self._trials.known(own[0], fix) if len(own) == 1 else None
             if proof is None:
                 part = merged(change for each in its for change in changes[each])
                 proof = await self._trials.attempt(path, traced, own, fix, part)
-            yield its, proof.verdict
+            return its, proof.verdict
+
+        counting = [traced for _, traced in self._scheduler.results.counting(path)]
+        calls = [partial(tried, traced, own) for traced in counting if (own := _own_failures(traced, chosen))]
+        async with contextlib.aclosing(in_order(calls, self.jobs)) as found:
+            async for item in found:
+                yield item
 
     def _known_as_proven(self, chosen: _Chosen) -> set[Fix]:
         return {

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from itertools import islice
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 async def run_workers(work: Callable[[], Coroutine[object, object, None]], number: int) -> None:
@@ -15,3 +20,21 @@ async def run_workers(work: Callable[[], Coroutine[object, object, None]], numbe
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
+
+
+async def in_order(calls: Iterable[Callable[[], Coroutine[object, object, T]]], number: int) -> AsyncGenerator[T, None]:
+    """What each of the calls returns, in their order; ``number`` of them run at a time.
+
+    Once the iterator is closed, those that still run are cancelled.
+    """
+    waiting = iter(calls)
+    running = deque(asyncio.create_task(call()) for call in islice(waiting, number))
+    try:
+        while running:
+            yield await running[0]
+            running.popleft()
+            running.extend(asyncio.create_task(call()) for call in islice(waiting, 1))
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
