@@ -112,7 +112,9 @@ class BeforeEdit:
         if not known.looked_for_twins:
             known.looked_for_twins = True
             with suppress(ProofEnded):
-                search = partial(self._context.apart(), partial(find_twins, self._file, self._request.target))
+                search = partial(
+                    self._context.apart(), partial(find_twins, self._file, self._request.target, known.older_twins)
+                )
                 known.twins = known.failed.unless_known(search, on_meta=True)
         return known.twins
 

@@ -49,6 +49,8 @@ class Findings:
     twins: Twins | None = None
     """The target's small twins; None if it has none, or if nobody has looked for them."""
     looked_for_twins: bool = False
+    older_twins: Twins = ()
+    """Its twins before its text was changed."""
     failed: FailedBuilds = field(default_factory=FailedBuilds)
     """How building the target itself fails."""
     inputs: dict[str, FoundInputs | ProofEnded] = field(default_factory=dict)
@@ -68,8 +70,8 @@ class Findings:
     def recalled(cls, remembered: Remembered | None, file: ImportedFile, overlays: Mapping[str, str]) -> Findings:
         """The findings of an earlier proof.
 
-        If they are about other texts than ``file`` has imported, only the inputs that the target has accepted are
-        kept. ``overlays`` are the texts of the open documents.
+        If they are about other texts than ``file`` has imported, only the twins and the inputs that the target has
+        accepted are kept, to be tried first. ``overlays`` are the texts of the open documents.
         """
         if remembered is not None:
             with suppress(Exception):  # the process that sent them had run the user's code
@@ -77,7 +79,7 @@ class Findings:
                 if isinstance(known, cls):
                     is_same = set(file.workspace.dependencies) <= set(remembered.files)
                     is_same = is_same and _digest(remembered.files, overlays) == remembered.texts
-                    return known if is_same else cls(accepted=dict([*known.accepted.items()][-MOST_ACCEPTED:]))
+                    return known if is_same else known._after_edit()
         return cls()
 
     def similar_inputs(self, sizes: Sizes) -> Iterator[Input]:
@@ -93,6 +95,10 @@ class Findings:
                 if len(pickled := dumped(known)) <= LONGEST:
                     return Remembered(files, _digest(files, overlays), pickled)
         return None
+
+    def _after_edit(self) -> Findings:
+        accepted = dict([*self.accepted.items()][-MOST_ACCEPTED:])
+        return Findings(older_twins=self.twins or self.older_twins, accepted=accepted)
 
     def _without_observations(self) -> Findings:
         inputs = {

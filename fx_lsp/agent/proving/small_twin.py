@@ -135,15 +135,18 @@ class _TwinSearch:
         self._end = math.inf
         """The processor time of this process at which the search ends."""
 
-    def run(self) -> Twins | None:
+    def run(self, similar: Twins) -> Twins | None:
         """The numbers to replace for each twin; None if the model is small, or can't be made smaller.
 
-        Raises `NotBuilt` if the model can't be built.
+        ``similar`` are the twins of the same class before its text was changed. Raises `NotBuilt` if the model can't be
+        built.
         """
         if self._failed is not None:
             raise self._failed
         if self._model is None or self._cost <= LARGE or self._traits is None:
             return None
+        if similar and all(map(self._is_twin, similar)):
+            return similar
         self._end = time.process_time() + MOST_SECONDS
         self._shrink_together()
         wanted = [size for size in self.found if _largest(size.value) > FEWEST]
@@ -161,6 +164,15 @@ class _TwinSearch:
     def _traits(self) -> _Traits | None:
         """The traits of the model itself; None if it can't be explored."""
         return self._traits_of(self._model)
+
+    def _is_twin(self, sizes: Sizes) -> bool:
+        """Whether numbers that made a similar model small do so for this one."""
+        if not sizes.keys() <= set(self.found):
+            return False
+        built = self._build(SizedConstructors(sizes))
+        if built is None or cost_of(built.root) > LEAST_GAIN * self._cost:
+            return False
+        return _unit_weights(built.root) <= self._units and self._traits_of(built) == self._traits
 
     def _other_twin(self, added: int, options: Sequence[Sequence[tuple[int, int]]]) -> Sizes | None:
         """A twin that differs from the first in all numbers; None if there is none. See `OTHER_TWINS`."""
@@ -292,12 +304,13 @@ class _TwinSearch:
         return _Traits(frozenset(map(expression_at, spans)), frozenset(operations))
 
 
-def find_twins(file: ImportedFile, target: Target) -> Twins | None:
+def find_twins(file: ImportedFile, target: Target, similar: Twins = ()) -> Twins | None:
     """The numbers with which the target's constructors build small twins; None if none are needed or found.
 
-    Raises `NotBuilt` if the target can't be built on the meta device.
+    ``similar`` are the target's twins before its text was changed, which are tried first. Raises `NotBuilt` if the
+    target can't be built on the meta device.
     """
-    return _TwinSearch(file, target).run()
+    return _TwinSearch(file, target).run(similar)
 
 
 def agreeing_sizes(file: ImportedFile, target: Target) -> list[Sizes]:

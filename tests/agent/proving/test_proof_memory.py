@@ -10,7 +10,8 @@ import pytest
 
 from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
 from fx_lsp.agent.processes.tensor_pickles import dumped, loaded, unpacked
-from fx_lsp.agent.proving import before_edit, proof_memory, trial_inputs, trial_runs
+from fx_lsp.agent.proving import before_edit, proof_memory, small_twin, trial_inputs, trial_runs
+from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.proof_memory import LONGEST, Findings, Remembered
 from fx_lsp.agent.proving.prove_edit import _EditProof
 from fx_lsp.agent.proving.run_in_child import ProofEnded
@@ -147,6 +148,31 @@ def test_that_no_inputs_were_found_is_remembered(tmp_path: Path, monkeypatch: py
             _EditProof(request, (), None, told.append).run()
     with pytest.raises(ProofEnded, match="searched again"):
         proven(request, told[0])
+
+
+WIDE = program("return self.layer(x) / len(x)", "self.layer = torch.nn.Linear(width, 2 * width)").replace(
+    "__init__(self)", "__init__(self, width=1024)"
+)
+
+
+def test_twins_are_tried_that_the_program_had_before_its_text_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = proven(request_in(tmp_path, new="x.shape[0]", text=WIDE))
+    monkeypatch.setattr(small_twin._TwinSearch, "_shrink_together", no_search)
+    changed = WIDE.replace("return self.layer(x)", "x = x + 1\n        return self.layer(x)")
+    after = proven(request_in(tmp_path, new="x.shape[0]", text=changed), known)
+    assert loaded(after.pickled).twins == loaded(known.pickled).twins
+    assert loaded(after.pickled).twins
+
+
+def test_twins_of_another_program_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = loaded(proven(request_in(tmp_path, new="x.shape[0]", text=WIDE)).pickled)
+    request = request_in(tmp_path, new="x.shape[0]", text=WIDE.replace("1024", "1100"))
+    file = ProofContext(request, ()).import_old()
+    monkeypatch.setattr(small_twin._TwinSearch, "_shrink_together", no_search)
+    with pytest.raises(ProofEnded, match="searched again"):
+        small_twin.find_twins(file, request.target, known.twins)
 
 
 def test_the_search_for_twins_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
