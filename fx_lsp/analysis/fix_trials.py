@@ -34,7 +34,7 @@ MOST_ALIKE = 3
 """For how many further targets a fix is tried."""
 
 MOST_UNREACHED = 2
-"""For how many targets a fix is tried at most of which no input reaches the code that it replaces."""
+"""Once no input has reached the code that a fix replaces in this many targets, the fix is tried for no other."""
 
 NO_MODEL = frozenset[Outcome]({"not-built", "not-imported", "timed-out", "out-of-memory", "crashed"})
 """How the trace of a model ends on whose parts no fix can be tried, since the model can't be had at all."""
@@ -172,7 +172,9 @@ class FixTrials:
         is_directive = all(change.text.startswith("# fx:") for change in fix.changes)
         says_nothing = proof.verdict == "untried" or (proof.verdict == "refuted" and is_directive)
         for other in self._alike(failure) if says_nothing else ():
-            found = self._scheduler.results.owner(other) if unreached < MOST_UNREACHED else None
+            if unreached == MOST_UNREACHED:
+                break
+            found = self._scheduler.results.owner(other)
             if found and fix in await asyncio.to_thread(self.first_fixes, other):
                 another = await self.attempt(*found, [other], fix)
                 unreached += another.unreached
@@ -181,11 +183,12 @@ class FixTrials:
         if proof.verdict != "untried" or not proof.lacks_inputs:
             return proof
         for model in self._models_around(path, traced):
-            if unreached < MOST_UNREACHED:
-                another = await self.attempt(path, traced, [failure], fix, host=model)
-                unreached += another.unreached
-                if another.verdict != "untried":
-                    return another
+            if unreached == MOST_UNREACHED:
+                break
+            another = await self.attempt(path, traced, [failure], fix, host=model)
+            unreached += another.unreached
+            if another.verdict != "untried":
+                return another
         if rule_for(failure.kind).capture != "fx":
             return proof
         # The only function that it changes may run although no program around it does.

@@ -13,7 +13,7 @@ import pytest
 
 from fx_lsp.agent.messages import Proof, Recipe, Snippet
 from fx_lsp.analysis.engine import Engine
-from fx_lsp.analysis.fix_trials import has_part
+from fx_lsp.analysis.fix_trials import FixTrials, has_part
 from fx_lsp.settings.settings import Settings
 from tests.agent.client import PATIENT
 from tests.agent.proving.edits import MERGE
@@ -53,6 +53,19 @@ UNUSABLE = """
 def load():
     return Whole(open("missing").read())
 """
+
+
+def recorded_attempts(trials: FixTrials, monkeypatch: pytest.MonkeyPatch) -> list[Proof]:
+    """A list to which the result of each further attempt is added."""
+    proofs: list[Proof] = []
+    attempt = trials.attempt
+
+    async def recorded(*args: Any, **kwargs: Any) -> Proof:
+        proofs.append(await attempt(*args, **kwargs))
+        return proofs[-1]
+
+    monkeypatch.setattr(trials, "attempt", recorded)
+    return proofs
 
 
 @contextlib.asynccontextmanager
@@ -163,15 +176,8 @@ async def test_one_proof_serves_all_failures_that_an_edit_fixes(
     async with traced_in(tmp_path, file) as engine:
         traced = engine.results[str(file)].traced["class:Net"]
         assert traced.report is not None
-        trials, tried = engine.proofs.trials, 0
-        attempt = trials.attempt
-
-        async def counted(*args: Any, **kwargs: Any) -> Proof:
-            nonlocal tried
-            tried += 1
-            return await attempt(*args, **kwargs)
-
-        monkeypatch.setattr(trials, "attempt", counted)
+        trials = engine.proofs.trials
+        attempts = recorded_attempts(trials, monkeypatch)
         shared = [
             (failure, fix)
             for failure in traced.report.failures
@@ -181,7 +187,7 @@ async def test_one_proof_serves_all_failures_that_an_edit_fixes(
         assert len({id(failure) for failure, _ in shared}) > 1
         proofs = [await trials.prove(failure, fix) for failure, fix in shared]
         assert {proof.verdict for proof in proofs} == {"proven"}, proofs
-        assert tried == 1
+        assert len(attempts) == 1
 
 
 LOOP = """\
@@ -372,14 +378,7 @@ async def test_code_that_no_input_reaches_is_not_looked_for_in_every_model(
         assert report is not None
         (failure,) = report.failures
         trials = engine.proofs.trials
-        proofs: list[Proof] = []
-        attempt = trials.attempt
-
-        async def recorded(*args: Any, **kwargs: Any) -> Proof:
-            proofs.append(await attempt(*args, **kwargs))
-            return proofs[-1]
-
-        monkeypatch.setattr(trials, "attempt", recorded)
+        proofs = recorded_attempts(trials, monkeypatch)
         fix = trials.first_fixes(failure)[0]
         assert fix.title == "Choose with torch.sym_ite"
         assert (await trials.prove(failure, fix)).unreached

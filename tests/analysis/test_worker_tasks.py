@@ -13,7 +13,7 @@ from fx_lsp.analysis.worker_tasks import in_order
 
 
 class _Work:
-    """Jobs that end when they are told to."""
+    """Jobs, each of which ends once its event is set."""
 
     def __init__(self, number: int) -> None:
         self.ends = [asyncio.Event() for _ in range(number)]

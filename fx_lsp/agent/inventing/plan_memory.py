@@ -63,7 +63,7 @@ class PlanMemory:
     def following_those_before_edit(self) -> Iterator[None]:
         """A context in which the plans for the text before the edit are followed, and no others are kept."""
         state = self._is_on, self.known
-        self._is_on, self.known = False, dict(self.before_edit)
+        self._is_on, self.known = False, self.before_edit
         try:
             yield
         finally:

@@ -112,9 +112,8 @@ class BeforeEdit:
         if not known.looked_for_twins:
             known.looked_for_twins = True
             with suppress(ProofEnded):
-                search = partial(
-                    self._context.apart(), partial(find_twins, self._file, self._request.target, known.older_twins)
-                )
+                find = partial(find_twins, self._file, self._request.target, known.older_twins)
+                search = partial(self._context.apart(), find)
                 known.twins = known.failed.unless_known(search, on_meta=True)
         return known.twins
 
@@ -172,10 +171,8 @@ class BeforeEdit:
         if any(found.is_certain for found in written_lists(forward_of(whole)).values()):
             # Invented tensors would prove nothing about lists. Where a list is less certain, both are tried.
             raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
-        search, part = (
-            InputSearch(dict, program.built.recipe.inputs, parts_not_run(self._watched, run)),
-            function.built.root,
-        )
+        part, not_run = function.built.root, parts_not_run(self._watched, run)
+        search = InputSearch(dict, program.built.recipe.inputs, not_run)
         found = None
         if not is_whole(part, whole):
             search = replace(search, whole=whole, part=part)

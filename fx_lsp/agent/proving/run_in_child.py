@@ -57,10 +57,10 @@ class ProofEnded(Exception):
         verdict: Verdict,
         reason: str,
         lacks_inputs: bool = False,
-        moved_to: Failure | None = None,
         unreached: bool = False,
+        moved_to: Failure | None = None,
     ) -> None:
-        super().__init__(verdict, reason, lacks_inputs, moved_to, unreached)
+        super().__init__(verdict, reason, lacks_inputs, unreached, moved_to)
         self.verdict = verdict
         self.reason = reason
         self.lacks_inputs = lacks_inputs
