@@ -22,6 +22,7 @@ from torch import nn
 from fx_lsp.agent.building.build import own_error
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.inventing import argument_synthesis
+from fx_lsp.agent.inventing.argument_kinds import number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent, invent_arguments
 from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings, Probe
@@ -874,6 +875,22 @@ def test_a_file_that_has_to_exist_is_one_of_the_workspace(tmp_path: Path) -> Non
     assert root.layer.in_features == 4
 
 
+@pytest.fixture
+def unused_number() -> Iterator[None]:
+    """Free the number that is tried first: the test opens it, and would read and close a file of this process."""
+    number = int(number_for("cfgfile"))
+    try:
+        kept = os.dup(number)
+    except OSError:  # there is none
+        yield
+        return
+    os.close(number)
+    yield
+    os.dup2(kept, number)
+    os.close(kept)
+
+
+@pytest.mark.usefixtures("unused_number")
 def test_a_number_that_is_opened_is_a_file_of_the_workspace(tmp_path: Path) -> None:
     (tmp_path / "net.cfg").write_text("4")
 
