@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -85,3 +86,12 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     os.environ["FX_LSP_CACHE"] = str(folder)
     yield folder
     del os.environ["FX_LSP_CACHE"]
+
+
+@pytest.fixture(autouse=True)
+def leaves_no_finder() -> Iterator[None]:
+    """Fail the test that leaves one of the agent's finders in this process, rather than a later one that imports."""
+    yield
+    left = [finder for finder in sys.meta_path if type(finder).__module__.startswith("fx_lsp.")]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in left]
+    assert not left

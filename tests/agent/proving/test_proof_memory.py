@@ -11,7 +11,6 @@ import pytest
 from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
 from fx_lsp.agent.processes.tensor_pickles import dumped, loaded, unpacked
 from fx_lsp.agent.proving import before_edit, proof_memory, small_twin, trial_inputs, trial_runs
-from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.proof_memory import LONGEST, Findings, Remembered
 from fx_lsp.agent.proving.prove_edit import _EditProof
 from fx_lsp.agent.proving.run_in_child import ProofEnded
@@ -167,12 +166,11 @@ def test_twins_are_tried_that_the_program_had_before_its_text_changed(
 
 
 def test_twins_of_another_program_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = loaded(proven(request_in(tmp_path, new="x.shape[0]", text=WIDE)).pickled)
-    request = request_in(tmp_path, new="x.shape[0]", text=WIDE.replace("1024", "1100"))
-    file = ProofContext(request, ()).import_old()
+    known = proven(request_in(tmp_path, new="x.shape[0]", text=WIDE))
     monkeypatch.setattr(small_twin._TwinSearch, "_shrink_together", no_search)
-    with pytest.raises(ProofEnded, match="searched again"):
-        small_twin.find_twins(file, request.target, known.twins)
+    after = proven(request_in(tmp_path, new="x.shape[0]", text=WIDE.replace("1024", "1100")), known)
+    assert loaded(known.pickled).twins
+    assert not loaded(after.pickled).twins
 
 
 def test_the_search_for_twins_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
