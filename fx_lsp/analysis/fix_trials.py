@@ -176,8 +176,10 @@ class FixTrials:
                 break
             found = self._scheduler.results.owner(other)
             if found and fix in await asyncio.to_thread(self.first_fixes, other):
-                another = await self.attempt(*found, [other], fix)
+                another = self.known(other, fix) or await self.attempt(*found, [other], fix)
                 unreached += another.unreached
+                if another.verdict == "proven" and found[1].report is not None:
+                    self._known[other, fix] = found[1].report, another
                 if another.verdict == "proven" or (another.verdict == "refuted" and proof.verdict == "untried"):
                     return another
         if proof.verdict != "untried" or not proof.lacks_inputs:

@@ -38,13 +38,21 @@ class Recorded:
 class Explored:
     """A trace of a fresh build that continues past failures."""
 
-    def __init__(self, built: Built, examples: Mapping[str, Any] | None, *, with_order: bool) -> None:
+    def __init__(
+        self,
+        built: Built,
+        examples: Mapping[str, Any] | None,
+        doubt: Callable[[TraceFailure], str | None],
+        *,
+        with_order: bool,
+    ) -> None:
         """``examples`` has a value for each input, if known: the values show which branches the program really takes.
 
-        ``with_order``: whether to record the order in which modules and parameters are used.
+        ``doubt`` returns why a failure is not certain; None if it is. ``with_order``: whether to record the order in
+        which modules and parameters are used.
         """
         order = ExecOrderTracer(deep=True) if with_order else None
-        self._built, self._examples = built, examples
+        self._built, self._examples, self._doubt = built, examples, doubt
         self._found = explore(built.root, built.concrete_args, tracer=built.tracer, examples=examples, order=order)
         self._order = order.exec_info if order else None
 
@@ -52,10 +60,10 @@ class Explored:
         """``first``, which ended a plain trace, and after it the other failures.
 
         Exceptions that the program itself raises after ``first`` are left out: an earlier assumption, or parameters
-        without memory, may have caused them. So are failures that depend on what a missing module or function returns.
+        without memory, may have caused them. So are doubtful failures, and those that depend on what a missing module
+        or function returns.
         """
-        sites = [site for site in self._found.sites if site.failure.kind is not FailureKind.EXCEPTION]
-        found = [_failure(site) for site in sites if not missing_behind(site.failure.node, self._found.root)]
+        found = [_failure(site) for site in self._found.sites if self._is_certain(site, self._found.root)]
         same = next((failure for failure in found if failure.chain == first.chain), None)
         if same is not None:
             first = dataclasses.replace(same, kind=first.kind, error=first.error, operation=first.operation)
@@ -75,10 +83,15 @@ class Explored:
         )
         for other in found:
             condition = other.decided.failure.span
-            if condition is not None and not missing_behind(other.site.failure.node, other.root):
+            if condition is not None and self._is_certain(other.site, other.root):
                 yield dataclasses.replace(
                     _failure(other.site), after=to_span(condition), other_side=other.decided.assumption
                 )
+
+    def _is_certain(self, site: Site, root: torch.nn.Module) -> bool:
+        failure = site.failure
+        is_raised = failure.kind is FailureKind.EXCEPTION
+        return not (is_raised or missing_behind(failure.node, root) or self._doubt(failure))
 
     def recorded(self) -> Recorded:
         """What was recorded. If no node stands for a failing expression, the nodes recorded at its place do."""

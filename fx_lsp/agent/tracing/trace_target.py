@@ -118,6 +118,8 @@ class TargetRun:
         self._owns = file.workspace.owns
         self._start = time.perf_counter()
         self._built: Built | None = None
+        self._left_out: dict[str, Any] | None = None
+        """The optional inputs without which the program was traced, with their defaults, if it was."""
         self._explored: Explored | None = None
         self._graph: Graph | None = None
         """The graph of a program that was traced to its end."""
@@ -203,13 +205,21 @@ class TargetRun:
 
         With proxies for these inputs, the program takes paths that hardly any caller takes. None if there are no
         optional inputs, if the program requires one of them all the same or can't be built again, or if nothing certain
-        is known without them either.
+        is known without them either. Otherwise they are left out whenever the program is built again.
         """
         optional = _optional_inputs(built.root) if self._intent == "assumed" and built.concrete_args is None else {}
         if not optional:
             return None
+        self._left_out = optional
+        report = self._without_optional(on_meta)
+        if report is None:
+            self._left_out = None
+        return report
+
+    def _without_optional(self, on_meta: bool) -> Report | None:
+        """The report on a trace without the inputs that are left out; None if it shows nothing certain."""
         try:
-            again = self._built = dataclasses.replace(self._build(on_meta), concrete_args=optional)
+            again = self._build(on_meta)
         except Exception:  # for example, there may be room for one such program, but not for two
             lift_memory_limit()  # all that is left to do is to report, which takes some memory
             return None
@@ -232,7 +242,8 @@ class TargetRun:
         """``first``, the report of a failed trace, with all further failures that can be found."""
         built = self._build(on_meta)
         given = example_input(built.recipe.inputs, self._file.namespace)
-        found = Explored(built, values_for_exploring(given, built.root), with_order=for_details)
+        doubt = partial(reason_for_doubt, built=built, intent=self._intent, belongs=self._owns)
+        found = Explored(built, values_for_exploring(given, built.root), doubt, with_order=for_details)
         self._recorded, self._explored = found.recorded, found
         return self.report("failed", *found.failures(first.failures[0]))
 
@@ -285,7 +296,8 @@ class TargetRun:
         return build_target(self._target, workspace.file, self._file.namespace, workspace.folders, on_meta=on_meta)
 
     def _build(self, on_meta: bool) -> Built:
-        self._built = self._shared.get(on_meta=on_meta)
+        built = self._shared.get(on_meta=on_meta)
+        self._built = dataclasses.replace(built, concrete_args=self._left_out) if self._left_out else built
         seed()
         return self._built
 
@@ -396,11 +408,10 @@ def could_not_invent(failure: Failure) -> str:
 def is_explorable(report: Report) -> bool:
     """Whether there may be more failures after the reported one that are worth reporting.
 
-    That is so if the program failed while it was being traced, with arguments that were not invented: with invented
-    arguments, further failures would be guesses based on guesses.
+    That is so if the program failed while it was being traced.
     """
     kinds = {kind.value for kind in FailureKind} - {FailureKind.CALL_BINDING.value}
-    return report.outcome == "failed" and report.intent != "assumed" and report.failures[0].kind in kinds
+    return report.outcome == "failed" and report.failures[0].kind in kinds
 
 
 def is_traceable(root: object) -> bool:
