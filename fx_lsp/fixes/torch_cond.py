@@ -1,14 +1,15 @@
 """Replace a branch that depends on the values in a tensor with ``torch.cond``, which keeps both sides in the graph.
 
 Each side becomes a function that returns what the branch assigns or returns. Only one of them runs, so unlike with
-``torch.where``, the other side may be one that must not be computed.
+``torch.where``, the other side may be one that must not be computed. What the sides return must have the same order of
+strides, whatever strides the inputs have: the second fix makes it contiguous.
 """
 
 from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Failure
@@ -30,7 +31,7 @@ _NOT_TO_MOVE = (
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """One fix if the failing expression is (a part of) the condition of a branch whose sides only compute values.
+    """Two fixes if the failing expression is (a part of) the condition of a branch whose sides only compute values.
 
     A number that was read from a tensor becomes the tensor again.
     """
@@ -40,21 +41,22 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
 
 def _fixes(source: Source, node: ast.expr, is_tensor: bool | None) -> Iterator[Fix]:
     torch = imported(source, "torch")
-    change = _change(source, node, torch.name)
-    if change is not None:
-        yield Fix(f"Keep both branches with {torch.name}.cond", (*torch.changes, change))
+    for title, results in (("", _Fresh(source)), (", with contiguous results", _Contiguous(source))):
+        change = _change(source, node, torch.name, results)
+        if change is not None:
+            yield Fix(f"Keep both branches with {torch.name}.cond{title}", (*torch.changes, change))
 
 
-def _change(source: Source, node: ast.expr, torch: str) -> TextChange | None:
+def _change(source: Source, node: ast.expr, torch: str, results: _Fresh) -> TextChange | None:
     for outer in source.around(node):
         match outer:
             case ast.IfExp(test=test, body=one, orelse=other) if source.contains(test, node):
                 condition = _condition(source, test, torch)
-                sides = ", ".join(f"lambda: {_fresh(source, side)}" for side in (one, other))
+                sides = ", ".join(f"lambda: {results.of(side)}" for side in (one, other))
                 return source.replaced(outer, f"{torch}.cond({condition}, {sides}, ())") if condition else None
             case ast.If(test=test) if source.contains(test, node):
                 condition = _condition(source, test, torch)
-                return _Branch(source, outer, torch, condition).change() if condition else None
+                return _Branch(source, outer, torch, condition, results).change() if condition else None
             case ast.stmt():
                 return None
     return None
@@ -65,12 +67,52 @@ def _condition(source: Source, test: ast.expr, torch: str) -> str | None:
     return Conditions(source, torch).recorded(test, of_tensors=Values(source).reads_elements(test))
 
 
-def _fresh(source: Source, value: ast.expr) -> str:
-    """``value`` as what a side may return: no side may return a tensor that it was given."""
-    if isinstance(value, ast.Tuple):
-        return tuple_text([_fresh(source, item) for item in value.elts])
-    is_given = isinstance(value, ast.Name | ast.Attribute | ast.Subscript)
-    return f"{source.slice(value)}.clone()" if is_given else source.slice(value)
+@dataclass(frozen=True)
+class _Fresh:
+    """What a side returns: no side may return a tensor that it was given."""
+
+    source: Source
+
+    def of(self, value: ast.expr, own: Set[str] = frozenset()) -> str:
+        """``value`` as what a side may return that has computed the variables ``own``."""
+        if isinstance(value, ast.Tuple):
+            return tuple_text([self.of(item, own) for item in value.elts])
+        is_own = isinstance(value, ast.Name) and value.id in own
+        is_given = isinstance(value, ast.Name | ast.Attribute | ast.Subscript) and not is_own
+        return (self.copied if is_given else self.computed)(value)
+
+    def changes(self, value: ast.expr, own: Set[str]) -> bool:
+        """Whether a side with several statements must return something else than ``value``."""
+        items = value.elts if isinstance(value, ast.Tuple) else [value]
+        return any(isinstance(item, ast.Name) and item.id not in own for item in items)
+
+    def copied(self, value: ast.expr | str) -> str:
+        """A tensor that a side was given."""
+        return f"{self._text(value)}.clone()"
+
+    def computed(self, value: ast.expr | str) -> str:
+        """A tensor that a side has computed."""
+        return self._text(value)
+
+    def _text(self, value: ast.expr | str) -> str:
+        return value if isinstance(value, str) else self.source.slice(value)
+
+
+class _Contiguous(_Fresh):
+    """The same with contiguous tensors."""
+
+    def changes(self, value: ast.expr, own: Set[str]) -> bool:
+        """Always true."""
+        return True
+
+    def copied(self, value: ast.expr | str) -> str:
+        """A tensor that a side was given."""
+        return f"{self._text(value)}.clone().contiguous()"
+
+    def computed(self, value: ast.expr | str) -> str:
+        """A tensor that a side has computed."""
+        is_plain = isinstance(value, str | ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+        return f"{self._text(value)}.contiguous()" if is_plain else f"({self._text(value)}).contiguous()"
 
 
 @dataclass(frozen=True)
@@ -81,6 +123,7 @@ class _Branch:
     statement: ast.If
     torch: str
     condition: str
+    results: _Fresh
 
     def change(self) -> TextChange | None:
         """The change; None if a side does more than compute values, or if the text does not show what it yields."""
@@ -119,7 +162,7 @@ class _Branch:
 
     def _choice(self, *values: ast.expr) -> str:
         """The call that chooses one of two values."""
-        functions = ", ".join(f"lambda: {_fresh(self.source, value)}" for value in values)
+        functions = ", ".join(f"lambda: {self.results.of(value)}" for value in values)
         return f"{self.torch}.cond({self.condition}, {functions}, ())"
 
     def _assigning(self, sides: Sequence[list[ast.stmt]]) -> list[str]:
@@ -136,7 +179,8 @@ class _Branch:
         inputs = self._inputs(sides, [name for name in outputs if not all(name in bound for bound in binding)])
         functions: list[str] = []
         for name, text, bound in zip(_NAMES, self._texts(sides), binding, strict=True):
-            values = [output if output in bound else f"{output}.clone()" for output in outputs]
+            results = self.results
+            values = [results.computed(output) if output in bound else results.copied(output) for output in outputs]
             functions += self._function(name, inputs, [*text, f"return {', '.join(values)}"])
         return [*functions, f"{', '.join(outputs)} = {self._call(inputs)}"]
 
@@ -165,18 +209,11 @@ class _Branch:
         text, last = self.source.text[start:end], side[-1]
         match last:
             case ast.Return(value=ast.expr() as value):
-                items = value.elts if isinstance(value, ast.Tuple) else [value]
                 own = _stored([side])
-                if any(isinstance(item, ast.Name) and item.id not in own for item in items):
+                if self.results.changes(value, own):
                     first, behind = self.source.offsets(value)
-                    fresh = [self._fresh_unless(item, own) for item in items]
-                    new = tuple_text(fresh) if isinstance(value, ast.Tuple) else fresh[0]
-                    return text[: first - start] + new + text[behind - start :]
+                    return text[: first - start] + self.results.of(value, own) + text[behind - start :]
         return text
-
-    def _fresh_unless(self, value: ast.expr, own: set[str]) -> str:
-        is_own = isinstance(value, ast.Name) and value.id in own
-        return self.source.slice(value) if is_own else _fresh(self.source, value)
 
     def _call(self, inputs: Sequence[str]) -> str:
         functions = ", ".join(map(self._name, _NAMES))

@@ -12,15 +12,15 @@ from fx_lsp.fixes.torch_cond import fixes
 HEAD = "import torch\n\ndef f(self, x):\n"
 
 
-def fixed(body: str) -> str | None:
-    """The new body; None if nothing is offered for the first condition in it."""
+def fixed(body: str, number: int = 0) -> str | None:
+    """The new body after the fix with this number; None if nothing is offered for the first condition in it."""
     text = HEAD + "".join(f"    {line}\n" for line in body.splitlines())
     test = next(node.test for node in ast.walk(ast.parse(text)) if isinstance(node, ast.If | ast.IfExp))
     span = Span("f.py", test.lineno, test.col_offset, test.end_lineno or 0, test.end_col_offset or 0)
     found = list(fixes(Failure("data-dependent-guard", "", (Step("f", span),)), lambda path: text))
     if not found:
         return None
-    (new,) = applied(found[0].changes, lambda path: LineIndex(text)).values()
+    (new,) = applied(found[number].changes, lambda path: LineIndex(text)).values()
     ast.parse(new)
     assert [line for line in new.splitlines() if line != line.rstrip()] == []
     return "".join(line.removeprefix("    ") for line in new.removeprefix(HEAD).splitlines(keepends=True))
@@ -108,11 +108,36 @@ def test_a_side_that_does_more_than_compute_stays(body: str) -> None:
     assert fixed(body) is None
 
 
+@pytest.mark.parametrize(
+    ("body", "new"),
+    [
+        (
+            "return self.a(x) if x.any() else x - 1",
+            "return torch.cond(x.any(), lambda: self.a(x).contiguous(), lambda: (x - 1).contiguous(), ())\n",
+        ),
+        (
+            "if x.any():\n    y = x - 1\n    return y, x\nreturn x * 2, x",
+            "def if_true():\n    y = x - 1\n    return (y.contiguous(), x.clone().contiguous())\n\n"
+            "def if_false():\n    return ((x * 2).contiguous(), x.clone().contiguous())\n\n"
+            "return torch.cond(x.any(), if_true, if_false, ())\n",
+        ),
+        (
+            "if x.any():\n    x = self.a(x)\nreturn x",
+            "def if_true(x):\n    x = self.a(x)\n    return x.contiguous()\n\n"
+            "def if_false(x):\n    return x.clone().contiguous()\n\n"
+            "x = torch.cond(x.any(), if_true, if_false, (x,))\nreturn x\n",
+        ),
+    ],
+)
+def test_the_results_of_the_second_fix_are_contiguous(body: str, new: str) -> None:
+    assert fixed(body, 1) == new
+
+
 def test_the_line_ends_of_the_file_are_kept() -> None:
     text = f"{HEAD}    if x.any():\n        y = x * 2\n    else:\n        y = x * 3\n    return y\n"
     text = text.replace("\n", "\r\n")
     span = Span("f.py", 4, 7, 4, 14)
-    (fix,) = fixes(Failure("data-dependent-guard", "", (Step("f", span),)), lambda path: text)
+    fix = next(fixes(Failure("data-dependent-guard", "", (Step("f", span),)), lambda path: text))
     new = applied(fix.changes, lambda path: LineIndex(text))["f.py"]
     assert "torch.cond" in new
     assert new.count("\n") == new.count("\r\n")
