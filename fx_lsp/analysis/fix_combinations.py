@@ -38,6 +38,9 @@ Identity = tuple[str, ...]
 _Chosen = dict[Fix, list[Failure]]
 """Fixes, and which failures each of them should mend."""
 
+_ProvenParts = dict[tuple[Capture, str], list[Fix]]
+"""By capture and the key of a target: the fixes that are proven for it, as parts of an edit with other fixes."""
+
 
 class FixCombinations:
     """Combines fixes that ``trials`` has proven for the results of ``scheduler``."""
@@ -63,13 +66,16 @@ class FixCombinations:
             first = next((fix for fix in left if _fits(fix, chosen)), None)
             if first is not None:
                 chosen.setdefault(first, []).append(failure)
+        proven: _ProvenParts = {}
         for _ in range(MOST_ATTEMPTS):
             if sum(map(len, chosen.values())) < 2:
                 break
             together = self._as_one(chosen)
-            working = await self._working(path, together, chosen, given_up)
+            working = await self._working(path, together, chosen, given_up, proven)
             if working == chosen:
                 return together if await self._leaves_alone(path, together, chosen) else None
+            if not all(each.is_directive for each in chosen.keys() - working.keys()):
+                proven.clear()  # what is left out may have been a part of any of the proofs
             chosen = working
         return None
 
@@ -130,7 +136,7 @@ class FixCombinations:
         it mends. What can't be tried for one target may be proven for another.
         """
         proven = self._known_as_proven(chosen)
-        async with contextlib.aclosing(self._tried(path, fix, chosen)) as tried:
+        async with contextlib.aclosing(self._tried(path, fix, chosen, {})) as tried:
             async for its, verdict in tried:
                 if verdict == "refuted":
                     return False
@@ -139,33 +145,50 @@ class FixCombinations:
         is_proven = proven == chosen.keys() or not strictly
         return is_proven and await self._leaves_alone(path, fix, chosen)
 
-    async def _working(self, path: str, fix: Fix, chosen: _Chosen, given_up: set[Identity]) -> _Chosen:
+    async def _working(
+        self, path: str, fix: Fix, chosen: _Chosen, given_up: set[Identity], known: _ProvenParts
+    ) -> _Chosen:
         """Those of the ``chosen`` fixes that are proven as a part of ``fix``, which has all, and never refuted.
 
-        Those that are refuted for a target that no other of them should mend are added to ``given_up``.
+        ``known``: what need not be tried again; what is proven now is added. Where several are refuted together, those
+        count as refuted that are not proven for another target, if any. Those that are refuted for a target that no
+        other of them should mend are added to ``given_up``.
         """
-        proven, refuted = self._known_as_proven(chosen), set[Fix]()
-        async for its, verdict in self._tried(path, fix, chosen):
+        proven, refuted = self._known_as_proven(chosen), list[list[Fix]]()
+        async for its, verdict in self._tried(path, fix, chosen, known):
             if verdict == "refuted" and len(its) == 1:
                 given_up.update(self.identity(failure, its[0]) for failure in chosen[its[0]])
-            if verdict != "untried":
-                (proven if verdict == "proven" else refuted).update(its)
-        return {each: failures for each, failures in chosen.items() if each in proven - refuted}
+            if verdict == "proven":
+                proven.update(its)
+            elif verdict == "refuted":
+                refuted.append(its)
+        wrong = {each for its in refuted for each in ([one for one in its if one not in proven] or its)}
+        return {each: failures for each, failures in chosen.items() if each in proven - wrong}
 
-    async def _tried(self, path: str, fix: Fix, chosen: _Chosen) -> AsyncGenerator[tuple[list[Fix], Verdict], None]:
-        """For each target that ``fix`` should mend: which of the ``chosen`` fixes mend it, and whether it does."""
+    async def _tried(
+        self, path: str, fix: Fix, chosen: _Chosen, known: _ProvenParts
+    ) -> AsyncGenerator[tuple[list[Fix], Verdict], None]:
+        """For each target that ``fix`` should mend: which of the ``chosen`` fixes mend it, and whether it does.
+
+        ``known``: as for `_working`.
+        """
         changes = without_clashes(chosen, self._scheduler.documents.text)
 
-        async def tried(traced: Traced, own: Sequence[Failure]) -> tuple[list[Fix], Verdict]:
+        async def tried(capture: Capture, traced: Traced, own: Sequence[Failure]) -> tuple[list[Fix], Verdict]:
             its = [each for each, failures in chosen.items() if not set(own).isdisjoint(failures)]
+            key = capture, traced.target.key
+            if known.get(key) == its:
+                return its, "proven"
             proof = self._trials.known(own[0], fix) if len(own) == 1 else None
             if proof is None:
                 part = merged(change for each in its for change in changes[each])
                 proof = await self._trials.attempt(path, traced, own, fix, part)
+            if proof.verdict == "proven":
+                known[key] = its
             return its, proof.verdict
 
-        counting = [traced for _, traced in self._scheduler.results.counting(path)]
-        calls = [partial(tried, traced, own) for traced in counting if (own := _own_failures(traced, chosen))]
+        counting = self._scheduler.results.counting(path)
+        calls = [partial(tried, *item, own) for item in counting if (own := _own_failures(item[1], chosen))]
         async with contextlib.aclosing(in_order(calls, self.jobs)) as found:
             async for item in found:
                 yield item

@@ -169,8 +169,7 @@ class FixTrials:
         proof = await self.attempt(path, traced, [failure], fix)
         unreached = int(proof.unreached)
         # A directive may be about a class of which this target is a part.
-        is_directive = all(change.text.startswith("# fx:") for change in fix.changes)
-        says_nothing = proof.verdict == "untried" or (proof.verdict == "refuted" and is_directive)
+        says_nothing = proof.verdict == "untried" or (proof.verdict == "refuted" and fix.is_directive)
         for other in self._alike(failure) if says_nothing else ():
             if unreached == MOST_UNREACHED:
                 break

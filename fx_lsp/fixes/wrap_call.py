@@ -8,7 +8,7 @@ A recorded call returns a traced value, so ``wrap`` also does not help if the re
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import PurePath
 
 from fx_lsp.agent.messages import Failure, Span
@@ -21,6 +21,11 @@ from fx_lsp.fixes.editing.line_changes import changes_between
 
 _BUILTINS = frozenset({"all", "any", "divmod", "len", "max", "min", "round", "sorted", "sum"})
 """Builtin functions that take and return values; builtins that are classes (``int``) cannot be wrapped."""
+
+_GENERATORS = frozenset(
+    f"{prefix}{name}" for prefix in ("", "named_") for name in ("parameters", "buffers", "modules", "children")
+)
+"""Methods of modules that return generators."""
 
 _NO_HELP = frozenset({"call-binding", "exception", "two-tracers"})
 """Kinds of failure that a recorded call does not fix."""
@@ -53,7 +58,11 @@ def recordable_function(source: Source, span: Span) -> str | None:
         ends = (call.lineno, call.col_offset, call.end_lineno, call.end_col_offset)
         if ends == (span.line, span.col, span.end_line, span.end_col) and isinstance(call.func, ast.Name):
             name = call.func.id
-            works = _is_global_function(name, names, place) and _can_be_stored(call) and not _is_decisive(call, tree)
+            works = (
+                _is_global_function(name, names, place)
+                and _can_be_stored(call, source)
+                and not _is_decisive(call, tree)
+            )
             return name if works else None
     return None
 
@@ -121,11 +130,26 @@ def _is_scripted(function: ast.FunctionDef) -> bool:
     return any(ast.unparse(decorator) in ("torch.jit.script", "jit.script") for decorator in function.decorator_list)
 
 
-def _can_be_stored(call: ast.Call) -> bool:
-    """Whether there are arguments and, as far as the source shows, a graph can hold them: no ``self``, no generator."""
+def _can_be_stored(call: ast.Call, source: Source) -> bool:
+    """Whether there are arguments and, as far as the source shows, a graph can hold all of them."""
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return bool(arguments) and not any(
-        isinstance(argument, (ast.GeneratorExp, ast.Lambda))
-        or (isinstance(argument, ast.Name) and argument.id in ("self", "cls"))
-        for argument in arguments
-    )
+    methods = {
+        item.name
+        for around in source.around(call)
+        if isinstance(around, ast.ClassDef)
+        for item in around.body
+        if isinstance(item, Function) and not item.decorator_list
+    }
+    return bool(arguments) and not any(_is_no_value(argument, methods) for argument in arguments)
+
+
+def _is_no_value(argument: ast.expr, methods: Set[str]) -> bool:
+    """Whether an argument is a generator, a function, one of the ``methods`` of ``self``, or ``self``."""
+    match argument:
+        case ast.GeneratorExp() | ast.Lambda() | ast.Name(id="self" | "cls"):
+            return True
+        case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
+            return name in methods
+        case ast.Call(func=ast.Attribute(attr=name), args=[]):
+            return name in _GENERATORS
+    return False

@@ -356,17 +356,20 @@ def one_change(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> 
     return (Fix(fix.title, fix.changes[-1:]),)
 
 
-async def two_targets(bench: Bench, *more: str) -> tuple[str, str]:
+async def two_targets(bench: Bench, *more: str, last_fails_everywhere: bool = False) -> tuple[str, str]:
     """The path and the text of a file with two targets, one of which fails at ``len(x)``, the other at ``sum(z)``.
 
-    ``more``: what further targets compute of ``z``, and fail at.
+    ``more``: what further targets compute of ``z``, and fail at. ``last_fails_everywhere``: the last target fails where
+    the others fail, too.
     """
     parts = ("sum(z)", *more)
     text = MODEL + "".join(f"torch.fx.symbolic_trace(lambda z: {part})\n" for part in parts)
     path = bench.open("model.py", text)
     request = await bench.agent.asked()
-    for target, part in zip(request.targets, ("len(x)", *parts), strict=True):
-        request.report(target.key, failure_at(span_of(path, text, part)))
+    failures = [failure_at(span_of(path, text, part)) for part in ("len(x)", *parts)]
+    for target, failure in zip(request.targets, failures, strict=True):
+        is_last = last_fails_everywhere and failure is failures[-1]
+        request.report(target.key, *(reversed(failures) if is_last else [failure]))
     request.done()
     await bench.complete(path)
     return path, text
@@ -414,6 +417,38 @@ async def test_what_is_not_proven_at_once_is_left_out(bench: Bench) -> None:
     fix = await proving
     assert fix is not None
     assert len(fix.changes) == 2
+
+
+async def test_a_fix_that_is_proven_elsewhere_is_not_blamed_for_another(bench: Bench) -> None:
+    bench.proofs.trials.find_fixes = one_change
+    path, text = await two_targets(bench, "max(z)", last_fails_everywhere=True)
+    proving = asyncio.create_task(bench.proofs.combinations.prove_at_once(path))
+    for verdict in ("proven", "proven", "refuted"):
+        (await bench.agent.tried()).settle(verdict)
+    again = await bench.agent.tried()
+    assert again.message.edited == {path: text.replace("len(x)", "2").replace("sum(z)", "2")}
+    proving.cancel()
+
+
+async def test_a_comment_that_is_left_out_concerns_no_other_target(bench: Bench) -> None:
+    def fixes(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
+        (fix,) = one_change(failure, read, calls)
+        (change,) = fix.changes
+        start = dataclasses.replace(change.span, col=0, end_line=change.span.line, end_col=0)
+        is_last = span_of(path, text, "max(z)") == change.span
+        return (Fix("Skip", (TextChange(start, "# fx: skip\n"),)),) if is_last else (fix,)
+
+    path, text = await two_targets(bench, "min(z)", "max(z)")
+    bench.proofs.trials.find_fixes = fixes
+    proving = asyncio.create_task(bench.proofs.combinations.prove_at_once(path))
+    for verdict in ("proven", "proven", "proven", "untried"):
+        (await bench.agent.tried()).settle(verdict)
+    other = await bench.agent.asked()  # nothing is tried again
+    other.report(other.targets[0].key, failure_at(span_of(path, text, "max(z)")))
+    other.done()
+    fix = await proving
+    assert fix is not None
+    assert len(fix.changes) == 3
 
 
 async def test_what_is_refuted_for_a_target_of_its_own_is_given_up(bench: Bench) -> None:

@@ -100,6 +100,22 @@ class TestWhichCalls:
         assert offered(f"{HEAD}def forward(self, x):\n    return {call}\n", call) == ()
 
     @pytest.mark.parametrize(
+        ("argument", "is_value"),
+        [
+            ("self.run", False),
+            ("self.parameters()", False),
+            ("self.named_modules()", False),
+            ("self.width", True),
+            ("self.scale", True),
+            ("x.parameters(1)", True),
+        ],
+    )
+    def test_a_graph_holds_no_methods_nor_generators(self, argument: str, *, is_value: bool) -> None:
+        method = f"    def forward(self, x):\n        return half({argument}, x)\n"
+        others = "    def run(self, x):\n        return x\n    @property\n    def scale(self):\n        return 2\n"
+        assert len(offered(f"{HEAD}class Net:\n{method}{others}", f"half({argument}, x)")) == is_value
+
+    @pytest.mark.parametrize(
         "function",
         [
             "def forward(x, len):\n    return len(x)",

@@ -204,41 +204,30 @@ def replaced_expressions(old: str, new: str) -> set[Place]:
 
 
 def _contained(place: Place, mended: Collection[Place], replaced: Collection[Place]) -> bool:
-    """Whether ``place`` is one of the ``replaced`` expressions, apart from what was mended."""
+    """Whether ``place`` is one of the ``replaced`` expressions, apart from parts of it that were mended."""
+    new = _parsed(place)
+    olds = [_parsed(old) for old in replaced if old not in mended]
+    return new is not None and any(old is not None and _is_alike(old, new, mended) for old in olds)
+
+
+def _is_alike(old: Any, new: Any, mended: Collection[Place]) -> bool:
+    """Whether ``new``, a node of a syntax tree or a field of one, is ``old``, apart from parts that were mended."""
+    if isinstance(old, ast.expr) and ast.unparse(old) in mended:
+        return True
+    if isinstance(old, ast.AST):
+        fields = zip(ast.iter_fields(old), ast.iter_fields(new), strict=True) if type(old) is type(new) else ()
+        return type(old) is type(new) and all(_is_alike(a, b, mended) for (_, a), (_, b) in fields)
+    if isinstance(old, list):
+        is_as_long = isinstance(new, list) and len(old) == len(new)
+        return is_as_long and all(_is_alike(a, b, mended) for a, b in zip(old, new, strict=True))
+    return bool(old == new)
+
+
+def _parsed(place: Place) -> ast.expr | None:
     try:
-        tree = ast.parse(place, mode="eval").body
+        return ast.parse(place, mode="eval").body
     except SyntaxError:
-        return False
-    for part in ast.walk(tree):
-        for inner in mended if isinstance(part, ast.expr) and part is not tree else ():
-            if ast.unparse(part) == inner:
-                continue
-            try:
-                before = _Substitution(part, ast.parse(inner, mode="eval").body).visit(tree)
-            except SyntaxError:
-                continue
-            if ast.unparse(before) in replaced:
-                return True
-    return False
-
-
-class _Substitution(ast.NodeTransformer):
-    """Replaces one node of a copied tree."""
-
-    def __init__(self, old: ast.AST, new: ast.AST) -> None:
-        self._old = old
-        self._new = new
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        if node is self._old:
-            return self._new
-        fields = {name: self._visited(value) for name, value in ast.iter_fields(node)}
-        return type(node)(**fields)
-
-    def _visited(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._visited(item) for item in value]
-        return self.visit(value) if isinstance(value, ast.AST) else value
+        return None
 
 
 def edited_lines(old: str, new: str) -> set[int]:

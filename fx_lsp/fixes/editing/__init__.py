@@ -29,6 +29,11 @@ class Fix:
     changes: tuple[TextChange, ...]
     """The changes do not overlap, and each refers to the text before any of them is applied."""
 
+    @property
+    def is_directive(self) -> bool:
+        """Whether it only adds comments that say how to trace a target, and so changes nothing for any other target."""
+        return all(change.text.lstrip().startswith("# fx:") for change in self.changes)
+
 
 ReadText = Callable[[str], "str | None"]
 """Absolute path -> the text that was traced, unsaved edits included; None for a file that must not be edited."""

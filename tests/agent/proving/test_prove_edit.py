@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections import Counter
 from textwrap import indent
@@ -212,6 +213,15 @@ async def test_fixed_failures_are_gone_and_no_new_ones_appear(
         with pytest.raises(ProofEnded) as settled:
             check_places(before, after, Counter([ONE]), edited, edited, {ONE, BOTH})
         assert (settled.value.verdict, settled.value.reason) == ("refuted", reason)
+
+
+@pytest.mark.parametrize(("after", "is_new"), [("x.size(0) == y.size(0)", False), ("x.size(0) < y.size(0)", True)])
+async def test_an_expression_is_not_new_if_several_of_its_parts_were_mended(after: str, *, is_new: bool) -> None:
+    edited = {("net.py", 2)}
+    with pytest.raises(ProofEnded) if is_new else contextlib.nullcontext():
+        check_places(
+            found((ONE, 2), (OTHER, 2)), found((after, 2)), Counter([ONE, OTHER]), edited, edited, {ONE, OTHER, BOTH}
+        )
 
 
 async def test_edited_lines_are_those_of_the_new_text() -> None:
