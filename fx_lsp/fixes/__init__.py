@@ -34,7 +34,9 @@ def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> t
         concrete_args, leaf_module = _module("concrete_args"), _module("leaf_module")
         combined = [fix for first in edits[:1] for fix in concrete_args.without_optional(first, failure, read, calls)]
         edits[2:2] = combined
-        edits = [*concrete_args.fixes(failure, read, calls), *edits, *leaf_module.fixes(failure, read, calls)]
+        edits[1:1] = concrete_args.fixes(failure, read, calls, of_objects=True)
+        edits[:0] = concrete_args.fixes(failure, read, calls, of_objects=False)
+        edits += leaf_module.fixes(failure, read, calls)
     return _distinct(edits)
 
 

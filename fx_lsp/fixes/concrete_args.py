@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
@@ -12,8 +12,11 @@ from fx_lsp.fixes.editing.text_edits import overlap
 from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, directive, tracing_calls
 
 
-def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
+def fixes(failure: Failure, read: ReadText, calls: Sequence[Span], *, of_objects: bool | None = None) -> Iterator[Fix]:
     """One fix for each call that traces the root, if the failing code reads a parameter that is a flag.
+
+    ``of_objects``: whether it must read attributes or items of the flag's value, as in ``mask.any()``, and so handle a
+    value that is a tensor; if False, it must read the value itself, as in ``if mask``. None: either.
 
     A flag has a constant default, or is required and compared with strings; its value is then the first of these.
     If no call traces the root (the traced module or function), fx-lsp inferred that it can be traced; the fix is then a
@@ -26,9 +29,12 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
     function = source.function(node)
     defaults = {**_compared_strings(function), **_constant_defaults(function)} if function else {}
     named = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} & defaults.keys()
-    passed = {flag for flag in named if _is_passed_on(flag, failure.chain, read)}
-    flags = sorted(flag for flag in named if defaults[flag] == "None" or flag in passed)
-    if not flags:
+    passed = {flag: _names_at_failure(flag, failure.chain, read) for flag in named}
+    flags = sorted(flag for flag in named if defaults[flag] == "None" or passed[flag])
+    innermost = next(editable(failure.chain[-1:], read), None)
+    at_failure = {name for flag in flags for name in passed[flag]}
+    uses_objects = innermost is not None and _uses_as_objects(innermost[1], at_failure)
+    if not flags or of_objects not in (None, uses_objects):
         return
     assert function is not None
     values = {flag: defaults[flag] for flag in flags}
@@ -83,17 +89,28 @@ def _listed(values: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
-def _is_passed_on(flag: str, chain: Sequence[Step], read: ReadText) -> bool:
-    """Whether each call of a chain passes on what is made of a flag, and the failing expression reads it."""
+def _names_at_failure(flag: str, chain: Sequence[Step], read: ReadText) -> set[str]:
+    """The names that the failing expression has for what is made of a flag; empty if a call does not pass it on."""
     names = {flag}
     steps = [next(editable([step], read), None) for step in chain]
     for step, further in zip(steps, [*steps[1:], None], strict=True):
         if step is None or names.isdisjoint(inner.id for inner in ast.walk(step[1]) if isinstance(inner, ast.Name)):
-            return False
+            return set()
         if further is not None:
             function = further[0].function(further[1])
             names = {*_parameters_made_of(names, step[1], function)} if function else set()
-    return True
+    return names
+
+
+def _uses_as_objects(expression: ast.expr, names: Set[str]) -> bool:
+    """Whether an expression uses one of the ``names``, and reads nothing but their attributes or items."""
+    used = [
+        node.value
+        for node in ast.walk(expression)
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.value, ast.Name)
+    ]
+    found = [node for node in ast.walk(expression) if isinstance(node, ast.Name) and node.id in names]
+    return bool(found) and all(any(node is other for other in used) for node in found)
 
 
 def _parameters_made_of(

@@ -339,3 +339,16 @@ def test_the_root_does_not_become_a_leaf(tmp_path: Path) -> None:
     text = BLOCKS.replace("HOW", "def export():\n    return fx.symbolic_trace(Net())")
     text = text.replace("return self.blocks(x) * scale", "return x if x.sum() > 0 else x * scale")
     assert Program(tmp_path, text).fixes_at_calls(leaf_module.fixes) == []
+
+
+@pytest.mark.parametrize(
+    ("test", "is_first"), [("mask == 1", True), ("mask.shape[0] == len(x)", False), ("mask[0] == 1", False)]
+)
+def test_what_checks_a_tensor_keeps_the_input_first(test: str, tmp_path: Path, *, is_first: bool) -> None:
+    check = f"        assert {test}\n        return x + mask\n"
+    text = OPTIONAL.format(call="net").replace("        return self.blend(x, mask)\n", check)
+    program = Program(tmp_path, text.replace("len(x)", "2"))
+    titles = [fix.title for fix in program.fixes_at_calls(fixes_for)]
+    assert "Check with torch._assert" in titles
+    assert (titles[0] == "Trace with mask=None") == is_first
+    assert (titles[1] == "Trace with mask=None") != is_first
