@@ -16,6 +16,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
+import torch
 from torch.nn import Module
 
 from fx_lsp.agent.inventing.argument_kinds import WIDTH, ArgumentKind, is_placeholder, is_side, items_of, number_for
@@ -25,7 +26,7 @@ from fx_lsp.agent.inventing.context_managers import entered
 from fx_lsp.agent.inventing.error_values import frames_of, mentions, names_read, path_of, steps_of, suspects_of, used_by
 from fx_lsp.agent.inventing.example_spaces import example_spaces
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
-from fx_lsp.agent.inventing.invented_values import OF_ARRAYS, TooLarge, module_classes
+from fx_lsp.agent.inventing.invented_values import ENTRIES, OF_ARRAYS, TooLarge, module_classes
 from fx_lsp.agent.inventing.records_as_mappings import as_mapping
 from fx_lsp.agent.inventing.wanted_by_program import avoiding, chosen_from, compared_with, wanted_by_program
 from fx_lsp.agent.missing.missing_weights import lacks_weights
@@ -47,6 +48,8 @@ _NO_NAME = re.compile(r"(?i:module) '[\w.]+' has no attribute '(\w+)'")
 
 _QUOTED = re.compile(r"'(\w+)'")
 _NO_SEQUENCE = re.compile(r"is not iterable|has no len|is not subscriptable")
+_NO_LENGTH = re.compile(r"has no len")
+_NO_ARRAY = re.compile(r"expected np\.ndarray")
 _NO_CALLABLE = re.compile(r"must be (?:a )?callable|is not (?:a )?callable")
 _NO_MAPPING = re.compile(r"is not a mapping|must be a mapping|is not iterable|is not subscriptable")
 _NO_ORDER = re.compile(r"not supported between instances of|unsupported operand type")
@@ -54,7 +57,8 @@ _NO_NUMBER = re.compile(r"invalid literal for int|could not convert string to fl
 _NO_INTEGER = re.compile(r"object cannot be interpreted as an integer")
 _NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|string or bytes-like")
 _NO_KEYWORD = re.compile(r"__init__\(\) got an unexpected keyword argument '(\w+)'")
-"""Python's messages about values: one that should be a list, one that should be a class or a function, one that should
+"""Python's messages about values: one that should be a list, one that should have a length, one that should
+be an array, one that should be a class or a function, one that should
 be a mapping, one that should be a number, a string that should be a number, one that should be an integer, one that
 should be a string, a class whose constructor should take a keyword."""
 
@@ -67,6 +71,9 @@ _CLASS = re.compile(r"<class '(\S+)'>")
 _OF_EMPTY = (LookupError, ZeroDivisionError, StopIteration)
 """Errors that an empty list, or a loop that was never entered, leads to sooner or later."""
 
+_NO_SHAPE = re.compile(r"shape '\[([\d, -]+)\]' is invalid for input of size")
+"""torch's message about a tensor that can't have a shape."""
+
 _TOO_SMALL = re.compile(r"can't be greater than actual input size|[Oo]utput size is too small")
 """torch's messages about an input that is smaller than a kernel."""
 
@@ -77,8 +84,8 @@ _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
 _ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
 _WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
 
-SOME_TEXT = "name"
-"""A string that is not empty."""
+SOME_TEXT = "item"
+"""A string that is not empty. As the name of a setting, it suggests a number."""
 
 FEW = 2
 """A small number of submodules."""
@@ -124,6 +131,9 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     if _NO_INTEGER.search(text):
         yield from (Change(path, ArgumentKind("number", _whole(path, kind))) for path, kind in suspects)
     yield from _larger(error, plan, suspects)
+    yield from _divisible(error, suspects)
+    yield from _instead_of_settings(error, plan, suspects)
+    yield from _arrays(error, suspects)
     if not is_built:
         yield from _of_other_type(error, plan, suspects)
         yield from _taking_keyword(error, suspects)
@@ -289,6 +299,32 @@ def _as_mappings(
             yield Change(path, ArgumentKind("object", mapping), others=(*plan.in_other_items(path),))
 
 
+def _instead_of_settings(
+    error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
+) -> Iterator[Change]:
+    """Something with a length, or a number, if the program uses settings so; settings whose names are integers."""
+    text = str(error)
+    for path, kind in suspects:
+        if kind.name == "settings" and _NO_LENGTH.search(text):
+            yield Change(path, replace(kind, name="vocabulary"))
+        if kind.name == "settings" and _NO_ORDER.search(text) and mentions(error, path):
+            yield Change(path, ArgumentKind("number", WIDTH), is_of_all=path.endswith("]"))
+    if _NO_NUMBER.search(text) and any(f"'{name}'" in text for name in ENTRIES):
+        yield from (Change(path, ArgumentKind("settings", ("0", "1"))) for path in plan.last_unpacked)
+
+
+def _arrays(error: BaseException, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:
+    """An array of NumPy, or a tensor for a parameter, if torch asks for it."""
+    is_of_parameter = any(
+        frame.f_code is torch.nn.Parameter.__new__.__code__ for frame in frames_of(error.__traceback__)
+    )
+    for path, _ in suspects:
+        if _NO_ARRAY.search(str(error)):
+            yield Change(path, ArgumentKind("array", (WIDTH, WIDTH)))
+        if is_of_parameter:
+            yield Change(path, ArgumentKind("tensor", (WIDTH,)))
+
+
 def _taking_keyword(error: BaseException, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:
     """Other classes, with constructors that take the keyword that ``error`` refuses: ``norm(width, momentum=0.1)``."""
     refused = _NO_KEYWORD.search(str(error)) if isinstance(error, TypeError) else None
@@ -316,7 +352,7 @@ def _tensors(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
 
 def _ranks(path: str, kind: ArgumentKind) -> Iterator[Change]:
     """Tensors of other ranks, with the same size in every dimension."""
-    if kind.name == "tensor":
+    if kind.name in ("tensor", "array"):
         shapes = ((WIDTH, WIDTH), (), (WIDTH,), (1, WIDTH, WIDTH))
         yield from (Change(path, replace(kind, value=shape)) for shape in shapes if shape != kind.value)
 
@@ -379,6 +415,18 @@ def _larger(error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, 
             yield Change(paths[0], ArgumentKind("number", size), others=(*paths[1:],))
 
 
+def _divisible(error: BaseException, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:
+    """Multiples of the sizes into which a tensor can't be divided, as windows of 7 x 7 can't fill 32 x 32."""
+    shape = _NO_SHAPE.match(str(error))
+    sizes = dict.fromkeys(map(int, re.findall(r"\d+", shape[1]))) if shape else {}
+    for size in [size for size in sizes if size > 1]:
+        undivided = [(path, kind) for path, kind in suspects if type(kind.value) is int and kind.value % size]
+        for path, kind in undivided:
+            multiple = ArgumentKind("number", size * max(round(kind.value / size), 1))
+            yield Change(path, multiple, others=(*(one for one, alike in undivided if alike == kind and one != path),))
+            yield Change(path, multiple)
+
+
 def _of_same_type(
     error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
 ) -> Iterator[Change]:
@@ -386,6 +434,9 @@ def _of_same_type(
     if "empty" in str(error):
         empty = [path for path, kind in plan.kinds.items() if kind.name == "text" and not kind.value]
         yield from (Change(path, ArgumentKind("text", SOME_TEXT), others=(*empty,)) for path in empty[:1])
+        yield from (
+            Change(path, ArgumentKind("text", SOME_TEXT), is_of_all=True) for path in empty if path.endswith("]")
+        )
     if _OF_CHANNELS.search(str(error)):
         lists = [(path, kind) for path, kind in suspects if kind.name in ("list", "tuple")]
         yield from (Change(path, ArgumentKind(kind.name, 3, kind.items)) for path, kind in lists)
@@ -421,7 +472,7 @@ def _looked_up(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     yield Change(extra=plan.taken([wanted]))
     path = path_of(getattr(error, "obj", None), plan.made)
     kind = plan.kinds[path].name if path in plan.kinds else ""
-    if kind in ("settings", "dictionary", "object"):  # a class of its own, without this
+    if kind in ("settings", "dictionary", "vocabulary", "object"):  # a class of its own, without this
         yield Change(path, settings=(wanted,))
     elif not path:
         names = dict.fromkeys((wanted, wanted.upper()))
@@ -449,6 +500,7 @@ def _indices(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     used = dict.fromkeys(path_of(value, plan.made) for _, value in used_by(error)) if type(error) is IndexError else ()
     for path in [path for path in used if path in plan.kinds and plan.kinds[path].name == "number"]:
         yield Change(path, ArgumentKind("number", 0), is_of_all=path.endswith("]"))
+        yield Change(path, ArgumentKind("number", 0), others=(*plan.in_other_rows(path),))
 
 
 def _prefixes(cls: Maker) -> list[str]:
@@ -475,7 +527,7 @@ def _numbers(path: str, kind: ArgumentKind) -> Iterator[Change]:
 def _lengths(path: str, kind: ArgumentKind, text: str) -> Iterator[Change]:
     """Other lengths for a list or a tuple, starting with those that the error message mentions."""
     if kind.name in ("list", "tuple"):
-        lengths = dict.fromkeys([*map(int, _DIGITS.findall(text)), 3, 1, 2, 4, 5])
+        lengths = dict.fromkeys([*map(int, _DIGITS.findall(text)), 3, 1, 2, 4, 5, 6])
         yield from (
             Change(path, ArgumentKind(kind.name, length, kind.items)) for length in lengths if length != kind.value
         )

@@ -27,10 +27,12 @@ KindName = Literal[
     "tuple",
     "settings",
     "dictionary",
+    "vocabulary",
     "class",
     "function",
     "module",
     "tensor",
+    "array",
     "object",
     "value",
 ]
@@ -42,13 +44,14 @@ class ArgumentKind:
 
     name: KindName
     """``settings``: an object with attributes and items of any name. ``dictionary``: such settings that pass for a
-    dictionary. ``class``: a callable that returns modules.
-    ``function``: a callable that returns an invented value, whose path is that of the function with ``()`` behind it.
-    ``object``: an instance of the class ``value``. ``value``: ``value`` itself."""
+    dictionary. ``vocabulary``: such settings that have a length. ``array``: an array of NumPy.
+    ``class``: a callable that returns modules. ``function``: a callable that returns an invented value, whose path is
+    that of the function with ``()`` behind it. ``object``: an instance of the class ``value``. ``value``: ``value``
+    itself."""
     value: Any = None
-    """Depends on ``name``: the number, the string, the length of a list or tuple, the shape of a tensor, the class of
-    an object, the value, or the names that settings have from the start (None: no names). Of a module: True if it
-    stands for settings."""
+    """Depends on ``name``: the number, the string, the length of a list or tuple, the shape of a tensor or array, the
+    class of an object, the value, or the names that settings have from the start (None: no names). Of a module: True if
+    it stands for settings."""
     items: tuple[Any, ...] = ()
     """The annotations of the items of a list or a tuple, repeated as often as needed, or that of all settings."""
     certain: bool = True

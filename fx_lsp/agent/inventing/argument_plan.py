@@ -30,6 +30,7 @@ from fx_lsp.agent.inventing.invented_values import (
     InventedModule,
     InventedSettings,
     InventedText,
+    InventedVocabulary,
     PlainNumbers,
     invented_function,
     invented_holder,
@@ -219,12 +220,12 @@ class ArgumentPlan:
                 return self._text(kind, path)
             case "list" | "tuple":
                 return self._list(kind, path, name)
-            case "settings" | "dictionary":
-                is_settings = kind.name == "settings"
-                known = config_class(self.cls, self.namespace) if is_settings and "." not in path else None
+            case "settings" | "dictionary" | "vocabulary":
+                is_known = kind.name == "settings" and "." not in path
+                known = config_class(self.cls, self.namespace) if is_known else None
                 if known is not None:
                     return self._completed(self._known_settings(known, path), path)
-                base = InventedSettings if is_settings else InventedDictionary
+                base = _SETTINGS[kind.name]
                 cls = type(path, (base,), {}) if self._probing else base
                 invented = cls(path, partial(self._setting, kind.items), self.last_unpacked)
                 for one in (*(kind.value or ()), *self.settings.get(path, ())):
@@ -281,6 +282,12 @@ class ArgumentPlan:
         alike = _INDEX.sub("[]", path)
         return [one for one in self.kinds if "[" in path and one != path and _INDEX.sub("[]", one) == alike]
 
+    def in_other_rows(self, path: str) -> list[str]:
+        """The paths of the same item of other lists in a list: of ``pairs[0][1]`` for ``pairs[1][1]``."""
+        place = _ROW.fullmatch(path)
+        rows = [(one, _ROW.fullmatch(one)) for one in self.kinds if place and one != path]
+        return [one for one, row in rows if place and row and row.group("list", "item") == place.group("list", "item")]
+
     def _completed(self, known: Any, path: str) -> Any:
         """An object of a class of the program, with those attributes that it was found to lack."""
         for name in self.settings.get(path, ()):
@@ -299,6 +306,8 @@ class ArgumentPlan:
                 return self._with_parts(make(path, self._value), path)
             case "tensor":
                 return invented_tensor(kind.value, certain=kind.certain)
+            case "array":
+                return torch.ones(kind.value, device="cpu").numpy()
             case "object":
                 args, kwargs = self._arguments_of(kind.value, f"{path}.")
                 around, self.within = self.within, (f"{path}.", kind.value)
@@ -361,6 +370,12 @@ def kind_of(value: Any) -> ArgumentKind:
 
 
 _INDEX = re.compile(r"\[\d+\]")
+
+_ROW = re.compile(r"(?P<list>.*)\[\d+\](?P<item>\[\d+\])")
+"""The path of an item of a list that is itself an item of a list."""
+
+_SETTINGS = {"settings": InventedSettings, "dictionary": InventedDictionary, "vocabulary": InventedVocabulary}
+"""By the name of a kind: the class of its values."""
 _VARIADIC = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 _BY_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 

@@ -58,6 +58,7 @@ _CLASSES = {
     "function": "function",
     "tuple": "tuple",
     "tensor": "Tensor",
+    "array": "ndarray",
 }
 """What Python's messages call the values of some kinds. A ``value`` goes by its own class, and the class of any other
 kind's values is named after the path."""
@@ -255,8 +256,11 @@ class _ArgumentSearch:
     def _improved(self, end: _Progress) -> _Progress:
         """How far the program gets, after it got as far as ``end``, with all changes that take it further."""
         while end.error is not None:
-            with looking():
-                changes = list(changes_after(end.error, end.is_built, self._plan))
+            try:
+                with looking():
+                    changes = list(changes_after(end.error, end.is_built, self._plan))
+            except Misused:  # what looks at the program's values uses them, too
+                break
             if (better := self._better(end, changes)) is None:
                 break
             end = better

@@ -23,7 +23,7 @@ def decisive_settings(plan: ArgumentPlan) -> list[str]:
 
 def _is_setting(path: str, plan: ArgumentPlan) -> bool:
     owner = plan.kinds.get(path.rpartition(".")[0])
-    return owner is not None and owner.name in ("settings", "dictionary") and not path.endswith("]")
+    return owner is not None and owner.name in ("settings", "dictionary", "vocabulary") and not path.endswith("]")
 
 
 def kinds_written(

@@ -19,11 +19,11 @@ from fx_lsp.agent.missing import missing_weights
 def suspects_of(error: BaseException, plan: ArgumentPlan) -> list[str]:
     """The paths of the invented values that may have caused ``error``, the likeliest first.
 
-    First come those that the error names, then those that the failing statements used, the innermost first, and last
-    all others in the traceback's frames.
+    First come those that the error names, then those that the failing statements used, the innermost first, those of
+    parameters that these read after they were assigned another value, and last all others in the traceback's frames.
     """
     named = [path for path in plan.kinds if isinstance(error, TypeError) and mentions(error, path)]
-    used = (path_of(value, plan.made) for _, value in used_by(error))
+    used = [path_of(value, plan.made) or (source if source in plan.kinds else "") for source, value in used_by(error)]
     frames = frames_of(error.__traceback__)
     other = (path_of(value, plan.made) for frame in frames for value in list(frame.f_locals.values()))
     return list(dict.fromkeys(path for path in (*named, *used, *other) if path))

@@ -368,13 +368,15 @@ class InventedSettings:
         return self.__dict__.get(key, default) if default is not None else self[key]
 
     def pop(self, key: str, default: Any = None) -> Any:
-        """The setting, as `get` returns it; it is not removed, so that it can be read again."""
+        """The setting, as `get` returns it. It can be read again, but is no longer among the names."""
+        self.__dict__.setdefault("_popped", set()).add(str(key))
         return self.get(key, default)
 
     def keys(self) -> list[str]:
         """The names that were read or set so far; this method makes ``**settings`` work."""
         self._last_unpacked[:] = [self._path]
-        return [name for name in self.__dict__ if not name.startswith("_")]
+        popped = self.__dict__.get("_popped", ())
+        return [name for name in self.__dict__ if not name.startswith("_") and name not in popped]
 
     def items(self) -> list[tuple[str, Any]]:
         """The names as of `keys`, with the settings; if there are none, those of `ENTRIES` are created."""
@@ -389,6 +391,16 @@ class InventedSettings:
         return self
 
     __copy__ = __deepcopy__ = copy
+
+
+class InventedVocabulary(InventedSettings):
+    """Such settings that have a length, such as a vocabulary or a tokenizer."""
+
+    def __len__(self) -> int:
+        return WIDTH
+
+    def __bool__(self) -> bool:
+        return True
 
 
 class InventedDictionary(InventedSettings, dict[str, Any]):  # type: ignore[misc]

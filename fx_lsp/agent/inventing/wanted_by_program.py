@@ -98,11 +98,12 @@ _NO_FILE = frozenset({errno.ENOENT, errno.EISDIR, errno.EBADF})
 
 def _existing(error: OSError, plan: ArgumentPlan) -> Iterator[Change]:
     """Files of the workspace instead of one that does not exist. `pathlib` takes an empty path for the folder."""
+    name = plain(error.filename)
     opened = {path_of(value, plan.made) for _, value in used_by(error)} if error.errno == errno.EBADF else ()
     for path, kind in list(plan.kinds.items()):
-        if path in opened or (kind.name == "text" and kind.value in (error.filename, "")):
+        if path in opened or (kind.name == "text" and kind.value in (name, "")):
             yield from (Change(path, ArgumentKind("text", file)) for file in plan.files(path.rpartition(".")[2]))
-    for path in plan.defaulting_to(error.filename) if isinstance(error.filename, str) else ():
+    for path in plan.defaulting_to(name) if isinstance(name, str) else ():
         yield from (Change(path, ArgumentKind("text", file), (path,)) for file in plan.files(path.rpartition(".")[2]))
 
 
@@ -272,6 +273,8 @@ def _with_key(found: Lookup, more: dict[str, Any] | None, plan: ArgumentPlan, *,
     if path in plan.kinds and is_table and not isinstance(table, str) and (key in table) == is_found:
         for option in found.options()[:MOST_OPTIONS]:
             yield from _of_one_and_all(Change(path, ArgumentKind("value", option)))
+            if rows := plan.in_other_rows(path):
+                yield Change(path, ArgumentKind("value", option), others=(*rows,))
 
 
 def _more_keywords(frame: FrameType) -> dict[str, Any] | None:
