@@ -134,6 +134,8 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     yield from _divisible(error, suspects)
     yield from _instead_of_settings(error, plan, suspects)
     yield from _arrays(error, suspects)
+    if str(error) == "'int' object is not callable":  # what an invented module has of any name
+        yield from (Change(path, ArgumentKind("function")) for path, kind in suspects if kind.name == "class")
     if not is_built:
         yield from _of_other_type(error, plan, suspects)
         yield from _taking_keyword(error, suspects)

@@ -73,9 +73,15 @@ def with_names_of_columns(self: Any, sizes: Any, columns: Any) -> None:
     self.embeddings = nn.ModuleDict({column: nn.Embedding(sizes[column], 8) for column in columns})
 
 
+def with_a_method_of_what_a_method_returns(self: Any, dataset: Any) -> None:
+    self.users = nn.Embedding(dataset.num("users"), 8)
+    self.matrix = dataset.matrix(form="coo").astype(np.float32)
+
+
 @pytest.mark.parametrize(
     ("constructor", "shown"),
     [
+        (with_a_method_of_what_a_method_returns, "M(dataset=…)"),
         (with_a_vocabulary, "M(vocab=…)"),
         (with_a_tokenizer, "M(tokenizer=…)"),
         (with_an_array, "M(vectors=ndarray(…))"),
