@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 16
+PROTOCOL = 17
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
@@ -512,6 +512,8 @@ class Proof:
     """Whether inputs were found, but none that reaches all of the code that the edit replaces."""
     moved_to: Failure | None = None
     """What stops the edited text where nothing stopped it before, if that is why the edit is not proven."""
+    still: tuple[int, ...] = ()
+    """Which of the request's failures, counted from 0, still stop the edited text, if that is why it is refuted."""
 
     @property
     def in_words(self) -> str:

@@ -150,9 +150,9 @@ class FixCombinations:
     ) -> _Chosen:
         """Those of the ``chosen`` fixes that are proven as a part of ``fix``, which has all, and never refuted.
 
-        ``known``: what need not be tried again; what is proven now is added. Where several are refuted together, those
-        count as refuted that are not proven for another target, if any. Those that are refuted for a target that no
-        other of them should mend are added to ``given_up``.
+        ``known``: what need not be tried again; what is proven now is added. If several are refuted together for a
+        target, those that are not proven for another target are blamed; if all are proven for others, all are. Those
+        that are refuted for a target that no other of them should mend are added to ``given_up``.
         """
         proven, refuted = self._known_as_proven(chosen), list[list[Fix]]()
         async for its, verdict in self._tried(path, fix, chosen, known):
@@ -162,8 +162,8 @@ class FixCombinations:
                 proven.update(its)
             elif verdict == "refuted":
                 refuted.append(its)
-        wrong = {each for its in refuted for each in ([one for one in its if one not in proven] or its)}
-        return {each: failures for each, failures in chosen.items() if each in proven - wrong}
+        blamed = {each for its in refuted for each in (set(its) - proven or its)}
+        return {each: failures for each, failures in chosen.items() if each in proven - blamed}
 
     async def _tried(
         self, path: str, fix: Fix, chosen: _Chosen, known: _ProvenParts

@@ -61,6 +61,8 @@ class FixTrials:
         self.find_fixes = find_fixes
         self._without_libcst = False
         self._known: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
+        self._alone: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
+        """Proofs for the target of a failure, which are nothing to go by if the fix may be tried elsewhere."""
         self._chains: dict[Failure, tuple[Report, Fix]] = {}
         """A proven fix of several edits for a failure of a report that no single edit fixes."""
         self._failures_of: dict[int, tuple[Report, dict[Fix, list[Failure]]]] = {}
@@ -128,24 +130,33 @@ class FixTrials:
 
     def known(self, failure: Failure, fix: Fix) -> Proof | None:
         """The proof of ``fix``; None if the fix has not been tried for the latest report of the failure."""
+        return self._current(self._known, failure, fix)
+
+    def _current(
+        self, proofs: Mapping[tuple[Failure, Fix], tuple[Report, Proof]], failure: Failure, fix: Fix
+    ) -> Proof | None:
         owner = self._scheduler.results.owner(failure)
-        report, proof = self._known.get((failure, fix), (None, None))
+        report, proof = proofs.get((failure, fix), (None, None))
         return proof if owner and owner[1].report is report else None
 
     def forget_outdated(self) -> None:
         """Forget the proofs for older reports."""
         results = self._scheduler.results.values()
         current = {id(traced.report) for result in results for traced in result.all_traced}
-        self._known = {case: item for case, item in self._known.items() if id(item[0]) in current}
+        self._known, self._alone = (
+            {case: item for case, item in proofs.items() if id(item[0]) in current}
+            for proofs in (self._known, self._alone)
+        )
         self._chains = {failure: item for failure, item in self._chains.items() if id(item[0]) in current}
         self._failures_of = {key: item for key, item in self._failures_of.items() if key in current}
 
     async def prove(self, failure: Failure, fix: Fix) -> Proof:
         """Return the proof of ``fix``, which is tried now unless it has been tried already.
 
-        It is first tried for all of the target's failures that it is a fix of: if it is proven for all, one proof is
-        enough. If it can't be tried, it is tried for other targets that fail at the same place and, if inputs are
-        lacking, in models that contain the target. Once no single edit is proven, several are tried together.
+        It is first tried for all of the target's failures that it is a fix of: one proof is enough if it is proven for
+        all, or for those that still occur. If it can't be tried, it is tried for other targets that fail at the same
+        place and, if inputs are lacking, in models that contain the target. Once no single edit is proven, several are
+        tried together.
         """
         if known := self.known(failure, fix):
             return known
@@ -153,11 +164,15 @@ class FixTrials:
         if owner is None:
             return Proof(0, "untried", "the problem is not a failure of a trace")
         path, traced = owner
-        if further := await asyncio.to_thread(self._further_failures, failure, fix, traced):
-            proof = await self.attempt(path, traced, [failure, *further], fix)
-            if proof.verdict == "proven" and traced.report is not None:
-                self._known |= {(each, fix): (traced.report, proof) for each in (failure, *further)}
+        is_refuted = self._current(self._alone, failure, fix) is not None
+        further = [] if is_refuted else await asyncio.to_thread(self._further_failures, failure, fix, traced)
+        if further and traced.report is not None:
+            together = [failure, *further]
+            proof = await self.attempt(path, traced, together, fix)
+            if proof.verdict == "proven":
+                self._known |= {(each, fix): (traced.report, proof) for each in together}
                 return proof
+            self._alone |= {(together[at], fix): (traced.report, proof) for at in proof.still}
         proof = await self._tried(failure, fix, path, traced)
         if traced.report is not None:
             self._known[failure, fix] = traced.report, proof
@@ -166,7 +181,7 @@ class FixTrials:
 
     async def _tried(self, failure: Failure, fix: Fix, path: str, traced: Traced) -> Proof:
         """Try ``fix`` for the target ``traced`` of the file ``path`` and, if that says nothing, elsewhere."""
-        proof = await self.attempt(path, traced, [failure], fix)
+        proof = self._current(self._alone, failure, fix) or await self.attempt(path, traced, [failure], fix)
         unreached = int(proof.unreached)
         # A directive may be about a class of which this target is a part.
         says_nothing = proof.verdict == "untried" or (proof.verdict == "refuted" and fix.is_directive)
@@ -220,7 +235,8 @@ class FixTrials:
         if traced.report is None or failure not in traced.report.failures:
             return []
         alike = self._by_fix(traced.report).get(fix, [])
-        return [each for each in alike if each != failure and not self.known(each, fix)][:MOST_AT_ONCE]
+        tried = [each for each in alike if self.known(each, fix) or self._current(self._alone, each, fix)]
+        return [each for each in alike if each != failure and each not in tried][:MOST_AT_ONCE]
 
     def _by_fix(self, report: Report) -> Mapping[Fix, Sequence[Failure]]:
         """The failures of a report by the fixes that are tried for them, which takes some time to find out."""

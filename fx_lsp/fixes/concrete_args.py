@@ -15,8 +15,8 @@ from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, directive, trac
 def fixes(failure: Failure, read: ReadText, calls: Sequence[Span], *, of_objects: bool | None = None) -> Iterator[Fix]:
     """One fix for each call that traces the root, if the failing code reads a parameter that is a flag.
 
-    ``of_objects``: whether it must read attributes or items of the flag's value, as in ``mask.any()``, and so handle a
-    value that is a tensor; if False, it must read the value itself, as in ``if mask``. None: either.
+    ``of_objects``: if True, only if the failing expression reads attributes or items of the flag's value, as in
+    ``mask.any()``, so that it can handle a tensor; if False, only if it reads the value itself, as in ``if mask``.
 
     A flag has a constant default, or is required and compared with strings; its value is then the first of these.
     If no call traces the root (the traced module or function), fx-lsp inferred that it can be traced; the fix is then a

@@ -81,8 +81,8 @@ class _Fresh:
         is_given = isinstance(value, ast.Name | ast.Attribute | ast.Subscript) and not is_own
         return (self.copied if is_given else self.computed)(value)
 
-    def changes(self, value: ast.expr, own: Set[str]) -> bool:
-        """Whether a side with several statements must return something else than ``value``."""
+    def must_change(self, value: ast.expr, own: Set[str]) -> bool:
+        """Whether a side with several statements must return something other than ``value``."""
         items = value.elts if isinstance(value, ast.Tuple) else [value]
         return any(isinstance(item, ast.Name) and item.id not in own for item in items)
 
@@ -99,10 +99,10 @@ class _Fresh:
 
 
 class _Contiguous(_Fresh):
-    """The same with contiguous tensors."""
+    """What a side returns, made contiguous."""
 
-    def changes(self, value: ast.expr, own: Set[str]) -> bool:
-        """Always true."""
+    def must_change(self, value: ast.expr, own: Set[str]) -> bool:
+        """True: every result gets a call of ``contiguous``."""
         return True
 
     def copied(self, value: ast.expr | str) -> str:
@@ -111,6 +111,8 @@ class _Contiguous(_Fresh):
 
     def computed(self, value: ast.expr | str) -> str:
         """A tensor that a side has computed."""
+        if isinstance(value, ast.Starred | ast.Constant):
+            return self._text(value)
         is_plain = isinstance(value, str | ast.Name | ast.Attribute | ast.Subscript | ast.Call)
         return f"{self._text(value)}.contiguous()" if is_plain else f"({self._text(value)}).contiguous()"
 
@@ -210,7 +212,7 @@ class _Branch:
         match last:
             case ast.Return(value=ast.expr() as value):
                 own = _stored([side])
-                if self.results.changes(value, own):
+                if self.results.must_change(value, own):
                     first, behind = self.source.offsets(value)
                     return text[: first - start] + self.results.of(value, own) + text[behind - start :]
         return text

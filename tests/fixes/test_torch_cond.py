@@ -127,6 +127,11 @@ def test_a_side_that_does_more_than_compute_stays(body: str) -> None:
             "def if_false(x):\n    return x.clone().contiguous()\n\n"
             "x = torch.cond(x.any(), if_true, if_false, (x,))\nreturn x\n",
         ),
+        (
+            "return (x + 1, 2, *y) if x.any() else (x, 3, *y)",
+            "return torch.cond(x.any(), lambda: ((x + 1).contiguous(), 2, *y), "
+            "lambda: (x.clone().contiguous(), 3, *y), ())\n",
+        ),
     ],
 )
 def test_the_results_of_the_second_fix_are_contiguous(body: str, new: str) -> None:

@@ -133,7 +133,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     yield from _larger(error, plan, suspects)
     yield from _divisible(error, suspects)
     yield from _instead_of_settings(error, plan, suspects)
-    yield from _arrays(error, suspects)
+    yield from _arrays(error, plan, suspects)
     if str(error) == "'int' object is not callable":  # what an invented module has of any name
         yield from (Change(path, ArgumentKind("function")) for path, kind in suspects if kind.name == "class")
     if not is_built:
@@ -315,16 +315,15 @@ def _instead_of_settings(
         yield from (Change(path, ArgumentKind("settings", ("0", "1"))) for path in plan.last_unpacked)
 
 
-def _arrays(error: BaseException, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:
-    """An array of NumPy, or a tensor for a parameter, if torch asks for it."""
-    is_of_parameter = any(
-        frame.f_code is torch.nn.Parameter.__new__.__code__ for frame in frames_of(error.__traceback__)
-    )
-    for path, _ in suspects:
-        if _NO_ARRAY.search(str(error)):
-            yield Change(path, ArgumentKind("array", (WIDTH, WIDTH)))
-        if is_of_parameter:
-            yield Change(path, ArgumentKind("tensor", (WIDTH,)))
+def _arrays(error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:
+    """An array of NumPy, if torch asks for one; a tensor instead of another value that was passed to `Parameter`."""
+    if _NO_ARRAY.search(str(error)):
+        yield from (Change(path, ArgumentKind("array", (WIDTH, WIDTH))) for path, _ in suspects)
+    for frame in frames_of(error.__traceback__):
+        if frame.f_code is torch.nn.Parameter.__new__.__code__:
+            path = path_of(frame.f_locals.get("data"), plan.made)
+            if path in plan.kinds:
+                yield Change(path, ArgumentKind("tensor", (WIDTH,)))
 
 
 def _taking_keyword(error: BaseException, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:

@@ -347,6 +347,7 @@ class InventedSettings:
         return self.__dict__.setdefault(name, self._make(f"{self._path}.{name}", name))
 
     def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__.get("_popped", set()).discard(name)
         self.__dict__[name] = value
 
     def __getitem__(self, key: Any) -> Any:
@@ -387,8 +388,10 @@ class InventedSettings:
         return [value for _, value in self.items()]
 
     def copy(self, memo: object = None) -> InventedSettings:
-        """Return this object itself, so that attributes that are first read from the copy are created here."""
-        return self
+        """Another such object, with the same settings."""
+        made = type(self)(self._path, self._make, self._last_unpacked)
+        made.__dict__.update(self.__dict__, _popped=set(self.__dict__.get("_popped", ())))
+        return made
 
     __copy__ = __deepcopy__ = copy
 
@@ -414,12 +417,13 @@ class InventedDictionary(InventedSettings, dict[str, Any]):  # type: ignore[misc
 
     def update(self, *others: Any, **named: Any) -> None:
         """Set settings."""
-        vars(self).update(dict(*others, **named))
+        for name, value in dict(*others, **named).items():
+            setattr(self, name, value)
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The setting if it exists, otherwise the default, which becomes the setting unless it is None."""
         if default is not None:
-            vars(self).setdefault(key, default)
+            setattr(self, key, vars(self).get(key, default))
         return self[key]
 
 

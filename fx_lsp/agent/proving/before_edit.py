@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -97,8 +98,9 @@ class BeforeEdit:
         self._file = file
         self._known = known
         self._owns = file.workspace.owns
-        self.mended = context.edit.mended(self._owns)
-        """The places of the failures that the edit should fix."""
+        self.places = context.edit.places(self._owns)
+        """The place of each of the failures that the edit should fix."""
+        self.mended = Counter(self.places)
 
     def examined(self, *, small: bool) -> ProgramBefore:
         """What the program does; with ``small``, what its small twins do if there are any. Raises `ProofEnded`."""

@@ -135,9 +135,10 @@ def comparable(
 
 def check_mended(before: FoundFailures, after: FoundFailures, mended: Places) -> None:
     """Raises `ProofEnded` unless the failures ``mended``, a part of ``before``, are gone ``after`` the edit."""
-    for place, count in mended.items():
-        if after.places[place] > before.places[place] - count:
-            raise ProofEnded("refuted", f"tracing still fails at {_shown(place)}")
+    still = [place for place, count in mended.items() if after.places[place] > before.places[place] - count]
+    if still:
+        unmended = tuple(place for place in still if after.places[place] >= before.places[place])
+        raise ProofEnded("refuted", f"tracing still fails at {_shown(still[0])}", still=unmended)
 
 
 def check_raised(before: FoundFailures, after: FoundFailures) -> None:
@@ -207,20 +208,28 @@ def _contained(place: Place, mended: Collection[Place], replaced: Collection[Pla
     """Whether ``place`` is one of the ``replaced`` expressions, apart from parts of it that were mended."""
     new = _parsed(place)
     olds = [_parsed(old) for old in replaced if old not in mended]
-    return new is not None and any(old is not None and _is_alike(old, new, mended) for old in olds)
+    return new is not None and any(old is not None and _mended_parts(old, new, mended) for old in olds)
 
 
-def _is_alike(old: Any, new: Any, mended: Collection[Place]) -> bool:
-    """Whether ``new``, a node of a syntax tree or a field of one, is ``old``, apart from parts that were mended."""
+def _mended_parts(old: Any, new: Any, mended: Collection[Place]) -> int | None:
+    """How many parts differ between two nodes of syntax trees, or fields of nodes; None if one of them was not mended.
+
+    All that differs counts as one part if the expression ``old`` was mended.
+    """
+    if isinstance(old, ast.AST) and isinstance(new, ast.AST) and ast.dump(old) == ast.dump(new):
+        return 0
     if isinstance(old, ast.expr) and ast.unparse(old) in mended:
-        return True
+        return 1
+    if type(old) is not type(new):
+        return None
     if isinstance(old, ast.AST):
-        fields = zip(ast.iter_fields(old), ast.iter_fields(new), strict=True) if type(old) is type(new) else ()
-        return type(old) is type(new) and all(_is_alike(a, b, mended) for (_, a), (_, b) in fields)
-    if isinstance(old, list):
-        is_as_long = isinstance(new, list) and len(old) == len(new)
-        return is_as_long and all(_is_alike(a, b, mended) for a, b in zip(old, new, strict=True))
-    return bool(old == new)
+        inner = [(value, getattr(new, name, None)) for name, value in ast.iter_fields(old)]
+    elif isinstance(old, list) and len(old) == len(new):
+        inner = [*zip(old, new, strict=True)]
+    else:
+        return 0 if old == new else None
+    counts = [_mended_parts(one, other, mended) for one, other in inner]
+    return None if None in counts else sum(filter(None, counts))
 
 
 def _parsed(place: Place) -> ast.expr | None:

@@ -8,7 +8,7 @@ from fx_lsp.agent.building.constructor_sizes import Sizes
 from fx_lsp.agent.inventing.plan_memory import PLANS, Plans
 from fx_lsp.agent.processes.tensor_pickles import packed
 from fx_lsp.agent.proving.before_edit import BeforeEdit
-from fx_lsp.agent.proving.failure_matching import FoundFailures, Places
+from fx_lsp.agent.proving.failure_matching import FoundFailures, Place
 from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.proof_memory import Findings, Remembered
 from fx_lsp.agent.proving.run_in_child import ProofEnded
@@ -20,8 +20,8 @@ class Explored:
     """Where the program, or its first small twin, breaks before the edit."""
 
     found: FoundFailures
-    mended: Places
-    """The places of the failures that the edit should fix."""
+    places: tuple[Place, ...]
+    """The place of each of the failures that the edit should fix."""
     sizes: Sizes
     """The numbers that make the twin small; none if it is the program itself."""
     plans: Plans
@@ -70,7 +70,7 @@ class OldText:
             found = before.failures(sizes)
         except ProofEnded:
             return self._remembered(known)
-        return Explored(found, before.mended, sizes, PLANS.known, self._remembered(known))
+        return Explored(found, before.places, sizes, PLANS.known, self._remembered(known))
 
     def examined(self, remembered: Remembered | None, *, small: bool) -> Packed:
         """What the program does; ``remembered`` and ``small`` are as for `explored`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 import tokenize
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from fx_lsp.agent.importing.workspace_importer import lines_of
@@ -15,7 +14,6 @@ from fx_lsp.agent.proving.edited_function import changed_function
 from fx_lsp.agent.proving.failure_matching import (
     Owns,
     Place,
-    Places,
     edited_lines,
     place_of,
     replaced_expressions,
@@ -42,9 +40,9 @@ class ProposedEdit:
         before, after = (target.recipe.concrete_args for target in targets)
         return (before and before.source) != (after and after.source)
 
-    def mended(self, owns: Owns) -> Places:
-        """The places of the failures that the edit should fix."""
-        return Counter(place_of(failure, owns) for failure in self._request.failures)
+    def places(self, owns: Owns) -> tuple[Place, ...]:
+        """The place of each of the failures that the edit should fix."""
+        return tuple(place_of(failure, owns) for failure in self._request.failures)
 
     def edited_lines(self) -> set[tuple[str, int]]:
         """The file and number of each line of the new texts that is not in the old ones."""

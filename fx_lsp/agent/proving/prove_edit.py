@@ -7,6 +7,7 @@ can't be determined, the edit is not proven. A large program is represented by t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
@@ -15,7 +16,7 @@ from fx_lsp.agent.messages import Heartbeat, Proof, Prove
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.memory_reuse import reuse_freed_memory
 from fx_lsp.agent.processes.priority import give_way_to_traces
-from fx_lsp.agent.proving.failure_matching import FoundFailures, check_mended, check_raised, comparable
+from fx_lsp.agent.proving.failure_matching import FoundFailures, Place, check_mended, check_raised, comparable
 from fx_lsp.agent.proving.new_text import NewText, NotImported
 from fx_lsp.agent.proving.old_text import Explored, OldText, Packed
 from fx_lsp.agent.proving.proof_context import ProofContext
@@ -36,7 +37,8 @@ def prove(request: Prove, builtin: Collection[str], remembered: Remembered | Non
     try:
         proof = Proof(request.id, "proven", trial.run())
     except ProofEnded as end:
-        proof = Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.unreached, end.moved_to)
+        still = tuple(at for at, place in enumerate(trial.places) if place in end.still)
+        proof = Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.unreached, end.moved_to, still)
         if end.lacks_inputs and (reason := trial.run_with_other_arguments()):
             proof = Proof(request.id, "proven", reason)
     emit(proof)
@@ -55,6 +57,8 @@ class _EditProof:
         self._edit = context.edit
         self._remembered = remembered
         self._emit = emit
+        self.places: tuple[Place, ...] = ()
+        """The place of each of the failures that the edit should fix, once that is known."""
         self._known_after: dict[str, FoundFailures] = {}
         """By `key_of`: where the edited program breaks, with guessed inputs."""
 
@@ -112,11 +116,12 @@ class _EditProof:
                 self._remembered = before or self._remembered
                 return
             self._remembered = before.remembered or self._remembered
+            self.places = before.places
             after = self._new(partial(NewText.failures, sizes=before.sizes, plans=before.plans))
             self._known_after[key_of(before.sizes)] = after
         except ProofEnded:  # the rest of the proof will say what is wrong
             return
-        if not before.mended - before.found.places:
+        if not Counter(before.places) - before.found.places:
             try:
                 self._check_explored(before, after)
             except ProofEnded:
@@ -127,9 +132,9 @@ class _EditProof:
         """Raises `ProofEnded` if the failures show that the edited program can't be captured."""
         edit = self._edit
         if self._request.capture != "fx":
-            self._context.check_places(before.found, after, before.mended)
+            self._context.check_places(before.found, after, Counter(before.places))
             return
-        mended = comparable(before.found, after, before.mended, edit.edited_lines(), edit.gone_lines())
+        mended = comparable(before.found, after, Counter(before.places), edit.edited_lines(), edit.gone_lines())
         check_mended(before.found, after, mended)
         if edit.fixes_argument:
             check_raised(before.found, after)

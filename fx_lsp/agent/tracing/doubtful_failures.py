@@ -51,6 +51,7 @@ from fxcore.failures import FailureKind, TraceFailure
 from fxcore.graph import Graph
 from fxcore.node import Node
 from fxcore.proxy import Proxy
+from fxcore.source import SourceSpan
 
 MISSING_VALUE = "it depends on a value from a missing package"
 
@@ -201,6 +202,31 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     return _doubt_about_modules(error, refused, built.root)
 
 
+def reason_for_doubt_behind(failure: TraceFailure, built: Built, intent: Intent, belongs: Belongs) -> str | None:
+    """The same for a ``failure`` behind the first one.
+
+    Arguments are invented for the way to the first failure. What the program looks up behind it with a traced value
+    may be a list only because fx-lsp has invented one; the items of a tensor would be traced.
+    """
+    if built.recipe.made_up and failure.kind is FailureKind.CONVERSION and _is_lookup_at(failure.span):
+        return "it looks up an input in a value that fx-lsp may have invented"
+    return reason_for_doubt(failure, built, intent, belongs)
+
+
+def _is_lookup_at(span: SourceSpan | None) -> bool:
+    """Whether the expression at ``span`` is of the form ``values[index]``."""
+    if span is None:
+        return False
+    lines = [line.encode() for line in linecache.getlines(span.file)[span.line - 1 : span.end_line]]
+    lines[-1:] = [line[: span.end_col] for line in lines[-1:]]
+    lines[:1] = [line[span.col :] for line in lines[:1]]
+    try:
+        tree = ast.parse(b"(" + b"".join(lines) + b")", mode="eval")
+    except SyntaxError:
+        return False
+    return isinstance(tree.body, ast.Subscript)
+
+
 def _doubt_about_modules(error: BaseException, refused: Proxy | None, root: Any) -> str | None:
     """Why a trace says nothing that ended with ``error`` at a module that fx-lsp invented, or at what it returned.
 
@@ -241,8 +267,13 @@ def _refuses_plain_value(error: TraceFailure) -> bool:
     return error.kind is FailureKind.FOREIGN_CALL and error.node is None and is_plain
 
 
-_REFUSED = re.compile(r"^'(?:bool|int|float|str|list|tuple|dict|set|NoneType)' object |non-empty (?:list|TensorList)")
-"""Python's messages about a value of a built-in type, and torch's about a list without items."""
+_PLAIN = "(?:bool|int|float|str|list|tuple|dict|set|NoneType)"
+_REFUSED = re.compile(
+    rf"^'{_PLAIN}' object |non-empty (?:list|TensorList)|must be (?:tuple of )?Tensors?, not {_PLAIN}$|"
+    rf"expected Tensor as element \d+ in argument \d+, but got {_PLAIN}$"
+)
+"""Python's messages about a value of a built-in type, and torch's about a list without items, and about a value of a
+built-in type that should be a tensor."""
 
 
 _REFUSED_BY_TORCH = "using FX to symbolically trace"

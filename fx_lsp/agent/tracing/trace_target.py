@@ -45,6 +45,7 @@ from fx_lsp.agent.tracing.doubtful_failures import (
     looks_up_in_invented,
     missing_dependency,
     reason_for_doubt,
+    reason_for_doubt_behind,
     undecided_call,
 )
 from fx_lsp.agent.tracing.further_failures import Explored, Recorded, recorded_until
@@ -242,7 +243,7 @@ class TargetRun:
         """``first``, the report of a failed trace, with all further failures that can be found."""
         built = self._build(on_meta)
         given = example_input(built.recipe.inputs, self._file.namespace)
-        doubt = partial(reason_for_doubt, built=built, intent=self._intent, belongs=self._owns)
+        doubt = partial(reason_for_doubt_behind, built=built, intent=self._intent, belongs=self._owns)
         found = Explored(built, values_for_exploring(given, built.root), doubt, with_order=for_details)
         self._recorded, self._explored = found.recorded, found
         return self.report("failed", *found.failures(first.failures[0]))

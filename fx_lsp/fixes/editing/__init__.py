@@ -31,7 +31,7 @@ class Fix:
 
     @property
     def is_directive(self) -> bool:
-        """Whether it only adds comments that say how to trace a target, and so changes nothing for any other target."""
+        """Whether it only adds comments that say how to trace a target; the code of the program stays the same."""
         return all(change.text.lstrip().startswith("# fx:") for change in self.changes)
 
 

@@ -58,6 +58,22 @@ def with_names_that_are_taken_out(self: Any, norm_cfg: Any) -> None:
     self.norm = nn.BatchNorm2d(8, **norm_cfg)
 
 
+def with_names_that_are_taken_out_and_set_again(self: Any, cfg: Any) -> None:
+    cfg["eps"] = float(cfg.pop("eps", 1e-5))
+    self.eps = dict(cfg)["eps"]
+
+
+def with_names_that_are_taken_out_of_a_copy(self: Any, cfg: Any) -> None:
+    cfg.copy().pop("width")
+    own = {name: cfg[name] for name in cfg.keys() or ["width"]}
+    self.layer = nn.Linear(own["width"], 8)
+
+
+def with_a_number_for_a_parameter(self: Any, init: Any) -> None:
+    self.init = float(init)
+    self.weight = nn.Parameter(torch.tensor(init))
+
+
 def with_words_between_numbers(self: Any, cfg: Any) -> None:
     widths = [size for size in cfg if size != "M" and size % 2 == 0]
     self.layer = nn.Linear(8, len(widths) + 1)
@@ -90,6 +106,9 @@ def with_a_method_of_what_a_method_returns(self: Any, dataset: Any) -> None:
         (with_pairs, "M(genotype=…)"),
         (with_integers_as_names, "M(settings=…)"),
         (with_names_that_are_taken_out, "M(norm_cfg=…)"),
+        (with_names_that_are_taken_out_and_set_again, "M(cfg=…)"),
+        (with_names_that_are_taken_out_of_a_copy, "M(cfg=…)"),
+        (with_a_number_for_a_parameter, "M(init=0.5)"),
         (with_words_between_numbers, "M(cfg=['M', 'M'])"),
         (with_windows, "M(input_resolution=[35, 35])"),
         (with_names_of_columns, "M(sizes=…, columns=['item', 'item', 'item', 'item'])"),

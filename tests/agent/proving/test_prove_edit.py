@@ -215,7 +215,14 @@ async def test_fixed_failures_are_gone_and_no_new_ones_appear(
         assert (settled.value.verdict, settled.value.reason) == ("refuted", reason)
 
 
-@pytest.mark.parametrize(("after", "is_new"), [("x.size(0) == y.size(0)", False), ("x.size(0) < y.size(0)", True)])
+@pytest.mark.parametrize(
+    ("after", "is_new"),
+    [
+        ("x.size(0) == y.size(0)", False),
+        ("x.size(0) < y.size(0)", True),
+        (BOTH, True),  # in which nothing was mended
+    ],
+)
 async def test_an_expression_is_not_new_if_several_of_its_parts_were_mended(after: str, *, is_new: bool) -> None:
     edited = {("net.py", 2)}
     with pytest.raises(ProofEnded) if is_new else contextlib.nullcontext():

@@ -64,6 +64,19 @@ async def test_nothing_that_depends_on_what_was_invented(client: Client) -> None
     assert found == ["x.sum() > 0"]
 
 
+@pytest.mark.parametrize("use", ["x + self.part[index]", "torch.stack([x, self.part[0]])"])
+async def test_nothing_that_an_invented_list_does_and_a_tensor_may_not(client: Client, use: str) -> None:
+    _, found = await failing(
+        client,
+        f"""
+        def forward(self, x, index):
+            n = len(x) + len(self.part)
+            return {use} + n
+        """,
+    )
+    assert found == ["len(x)"]
+
+
 async def test_only_what_happens_without_the_optional_inputs(client: Client) -> None:
     report, found = await failing(
         client,
