@@ -234,6 +234,18 @@ async def test_a_fix_that_cannot_be_tried_is_tried_for_another_target(bench: Ben
     assert (await proving).verdict == ("proven" if verdict == "untried" else "refuted")
 
 
+async def test_a_refuted_trial_of_all_failures_is_enough_for_those_that_still_occur(opened: Opened) -> None:
+    bench, failures = opened.bench, [opened.failure(text) for text in ("len(x)", "sum(x)")]
+    fix = Fix("Skip", (TextChange(failures[0].chain[-1].span, "2"),))
+    bench.proofs.trials.find_fixes = lambda failure, read, calls: (fix,)
+    proving = asyncio.create_task(bench.proofs.trials.prove(failures[1], fix))
+    attempt = await bench.agent.tried()
+    assert attempt.message.failures == (failures[1], failures[0])
+    attempt.answer.set_result(Proof(1, "refuted", "it still fails", still=(0, 1)))
+    assert (await proving).verdict == "refuted"
+    assert (await bench.proofs.trials.prove(failures[0], fix)).reason == "it still fails"
+
+
 async def test_a_fix_that_also_mends_another_capture_comes_first(opened: Opened) -> None:
     bench, failure = opened.bench, opened.failure("len(x)")
     own, both = (Fix(title, (TextChange(failure.chain[-1].span, title),)) for title in ("own", "both"))
