@@ -168,7 +168,7 @@ async def test_a_fix_is_proven(engine: Engine, capture: Capture, body: str, mend
 
 async def test_a_fix_that_changes_an_output_is_refuted(engine: Engine) -> None:
     tried = await fixed(engine, "if x.sum() > 0:\n    return x[:1] * 2\nreturn x - 1", "export")
-    assert [verdict for verdict, _, _ in tried] == ["refuted", "refuted", "refuted"], tried
+    assert [verdict for verdict, _, _ in tried] == 4 * ["refuted"], tried
 
 
 @pytest.mark.parametrize("failing", ["int(x.sum())", "min(x.untyped_storage().data_ptr(), 1)"])
