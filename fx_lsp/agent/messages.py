@@ -512,7 +512,7 @@ class Proof:
     """Whether inputs were found, but none that reaches all of the code that the edit replaces."""
     moved_to: Failure | None = None
     """What stops the edited text where nothing stopped it before, if that is why the edit is not proven."""
-    still: tuple[int, ...] = ()
+    unmended: tuple[int, ...] = ()
     """Which of the request's failures, counted from 0, still stop the edited text, if that is why it is refuted."""
 
     @property

@@ -62,7 +62,8 @@ class FixTrials:
         self._without_libcst = False
         self._known: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
         self._alone: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
-        """Proofs for the target of a failure, which are nothing to go by if the fix may be tried elsewhere."""
+        """Refuted proofs of fixes in the failures' own targets, which a trial of several failures at once has shown.
+        The fixes may still be tried for other targets."""
         self._chains: dict[Failure, tuple[Report, Fix]] = {}
         """A proven fix of several edits for a failure of a report that no single edit fixes."""
         self._failures_of: dict[int, tuple[Report, dict[Fix, list[Failure]]]] = {}
@@ -164,15 +165,15 @@ class FixTrials:
         if owner is None:
             return Proof(0, "untried", "the problem is not a failure of a trace")
         path, traced = owner
-        is_refuted = self._current(self._alone, failure, fix) is not None
-        further = [] if is_refuted else await asyncio.to_thread(self._further_failures, failure, fix, traced)
+        is_tried = self._current(self._alone, failure, fix) is not None
+        further = [] if is_tried else await asyncio.to_thread(self._further_failures, failure, fix, traced)
         if further and traced.report is not None:
             together = [failure, *further]
             proof = await self.attempt(path, traced, together, fix)
             if proof.verdict == "proven":
                 self._known |= {(each, fix): (traced.report, proof) for each in together}
                 return proof
-            self._alone |= {(together[at], fix): (traced.report, proof) for at in proof.still}
+            self._alone |= {(together[at], fix): (traced.report, proof) for at in proof.unmended}
         proof = await self._tried(failure, fix, path, traced)
         if traced.report is not None:
             self._known[failure, fix] = traced.report, proof

@@ -16,7 +16,8 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span], *, of_objects
     """One fix for each call that traces the root, if the failing code reads a parameter that is a flag.
 
     ``of_objects``: if True, only if the failing expression reads attributes or items of the flag's value, as in
-    ``mask.any()``, so that it can handle a tensor; if False, only if it reads the value itself, as in ``if mask``.
+    ``mask.any()``, so that it can handle a tensor; if False, only if it reads the value itself, as in ``if mask``;
+    if None, in both cases.
 
     A flag has a constant default, or is required and compared with strings; its value is then the first of these.
     If no call traces the root (the traced module or function), fx-lsp inferred that it can be traced; the fix is then a

@@ -148,7 +148,7 @@ def call_at(place: Place, name: str) -> ast.Call | None:
     span = span_at(*place)
     if span is None:
         return None
-    calls = (node for node in _all_nodes(f"({_text(span)})") if isinstance(node, ast.Call))
+    calls = (node for node in _all_nodes(f"({text_at(span)})") if isinstance(node, ast.Call))
     return next((call for call in calls if _last_name(call.func) == name), None)
 
 
@@ -239,7 +239,8 @@ def _asked_by(node: ast.expr | ast.stmt) -> ast.expr | ast.stmt:
     return node.iter if isinstance(node, ast.For | ast.AsyncFor) else node
 
 
-def _text(span: SourceSpan) -> str:
+def text_at(span: SourceSpan) -> str:
+    """The source text of a span; empty if the file can't be read."""
     lines = [line.encode() for line in linecache.getlines(span.file)[span.line - 1 : span.end_line]]
     if not lines:
         return ""

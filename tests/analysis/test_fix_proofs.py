@@ -241,7 +241,7 @@ async def test_a_refuted_trial_of_all_failures_is_enough_for_those_that_still_oc
     proving = asyncio.create_task(bench.proofs.trials.prove(failures[1], fix))
     attempt = await bench.agent.tried()
     assert attempt.message.failures == (failures[1], failures[0])
-    attempt.answer.set_result(Proof(1, "refuted", "it still fails", still=(0, 1)))
+    attempt.answer.set_result(Proof(1, "refuted", "it still fails", unmended=(0, 1)))
     assert (await proving).verdict == "refuted"
     assert (await bench.proofs.trials.prove(failures[0], fix)).reason == "it still fails"
 

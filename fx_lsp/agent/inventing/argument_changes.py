@@ -19,7 +19,15 @@ from typing import Any
 import torch
 from torch.nn import Module
 
-from fx_lsp.agent.inventing.argument_kinds import WIDTH, ArgumentKind, is_placeholder, is_side, items_of, number_for
+from fx_lsp.agent.inventing.argument_kinds import (
+    OF_SETTINGS,
+    WIDTH,
+    ArgumentKind,
+    is_placeholder,
+    is_side,
+    items_of,
+    number_for,
+)
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
 from fx_lsp.agent.inventing.context_managers import entered
@@ -49,7 +57,6 @@ _NO_NAME = re.compile(r"(?i:module) '[\w.]+' has no attribute '(\w+)'")
 _QUOTED = re.compile(r"'(\w+)'")
 _NO_SEQUENCE = re.compile(r"is not iterable|has no len|is not subscriptable")
 _NO_LENGTH = re.compile(r"has no len")
-_NO_ARRAY = re.compile(r"expected np\.ndarray")
 _NO_CALLABLE = re.compile(r"must be (?:a )?callable|is not (?:a )?callable")
 _NO_MAPPING = re.compile(r"is not a mapping|must be a mapping|is not iterable|is not subscriptable")
 _NO_ORDER = re.compile(r"not supported between instances of|unsupported operand type")
@@ -57,10 +64,12 @@ _NO_NUMBER = re.compile(r"invalid literal for int|could not convert string to fl
 _NO_INTEGER = re.compile(r"object cannot be interpreted as an integer")
 _NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|string or bytes-like")
 _NO_KEYWORD = re.compile(r"__init__\(\) got an unexpected keyword argument '(\w+)'")
-"""Python's messages about values: one that should be a list, one that should have a length, one that should
-be an array, one that should be a class or a function, one that should
-be a mapping, one that should be a number, a string that should be a number, one that should be an integer, one that
-should be a string, a class whose constructor should take a keyword."""
+"""Python's messages about values: one that should be a list, one that should have a length, one that should be a class
+or a function, one that should be a mapping, one that should be a number, a string that should be a number, one that
+should be an integer, one that should be a string, a class whose constructor should take a keyword."""
+
+_NO_ARRAY = re.compile(r"expected np\.ndarray")
+"""torch's message about a value that should be an array of NumPy."""
 
 _OF_MAPPINGS = frozenset({"get", "items", "keys", "values"})
 """Attributes that show that a value should be a mapping."""
@@ -134,7 +143,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     yield from _divisible(error, suspects)
     yield from _instead_of_settings(error, plan, suspects)
     yield from _arrays(error, plan, suspects)
-    if str(error) == "'int' object is not callable":  # what an invented module has of any name
+    if text == "'int' object is not callable":  # an invented module has a number for every attribute
         yield from (Change(path, ArgumentKind("function")) for path, kind in suspects if kind.name == "class")
     if not is_built:
         yield from _of_other_type(error, plan, suspects)
@@ -473,7 +482,7 @@ def _looked_up(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     yield Change(extra=plan.taken([wanted]))
     path = path_of(getattr(error, "obj", None), plan.made)
     kind = plan.kinds[path].name if path in plan.kinds else ""
-    if kind in ("settings", "dictionary", "vocabulary", "object"):  # a class of its own, without this
+    if kind in OF_SETTINGS or kind == "object":  # a class of its own, without this
         yield Change(path, settings=(wanted,))
     elif not path:
         names = dict.fromkeys((wanted, wanted.upper()))
@@ -501,7 +510,8 @@ def _indices(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     used = dict.fromkeys(path_of(value, plan.made) for _, value in used_by(error)) if type(error) is IndexError else ()
     for path in [path for path in used if path in plan.kinds and plan.kinds[path].name == "number"]:
         yield Change(path, ArgumentKind("number", 0), is_of_all=path.endswith("]"))
-        yield Change(path, ArgumentKind("number", 0), others=(*plan.in_other_rows(path),))
+        if rows := plan.in_other_rows(path):
+            yield Change(path, ArgumentKind("number", 0), others=(*rows,))
 
 
 def _prefixes(cls: Maker) -> list[str]:

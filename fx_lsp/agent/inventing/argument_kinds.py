@@ -37,6 +37,9 @@ KindName = Literal[
     "value",
 ]
 
+OF_SETTINGS: frozenset[KindName] = frozenset({"settings", "dictionary", "vocabulary"})
+"""The kinds of objects that have settings of any name."""
+
 
 @dataclass(frozen=True)
 class ArgumentKind:

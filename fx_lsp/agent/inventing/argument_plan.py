@@ -376,6 +376,7 @@ _ROW = re.compile(r"(?P<list>.*)\[\d+\](?P<item>\[\d+\])")
 
 _SETTINGS = {"settings": InventedSettings, "dictionary": InventedDictionary, "vocabulary": InventedVocabulary}
 """By the name of a kind: the class of its values."""
+
 _VARIADIC = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 _BY_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from fx_lsp.agent.inventing.argument_kinds import ArgumentKind
+from fx_lsp.agent.inventing.argument_kinds import OF_SETTINGS, ArgumentKind
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, kind_of
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 
@@ -23,7 +23,7 @@ def decisive_settings(plan: ArgumentPlan) -> list[str]:
 
 def _is_setting(path: str, plan: ArgumentPlan) -> bool:
     owner = plan.kinds.get(path.rpartition(".")[0])
-    return owner is not None and owner.name in ("settings", "dictionary", "vocabulary") and not path.endswith("]")
+    return owner is not None and owner.name in OF_SETTINGS and not path.endswith("]")
 
 
 def kinds_written(

@@ -138,7 +138,7 @@ def check_mended(before: FoundFailures, after: FoundFailures, mended: Places) ->
     still = [place for place, count in mended.items() if after.places[place] > before.places[place] - count]
     if still:
         unmended = tuple(place for place in still if after.places[place] >= before.places[place])
-        raise ProofEnded("refuted", f"tracing still fails at {_shown(still[0])}", still=unmended)
+        raise ProofEnded("refuted", f"tracing still fails at {_shown(still[0])}", unmended=unmended)
 
 
 def check_raised(before: FoundFailures, after: FoundFailures) -> None:

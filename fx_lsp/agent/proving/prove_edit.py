@@ -37,8 +37,8 @@ def prove(request: Prove, builtin: Collection[str], remembered: Remembered | Non
     try:
         proof = Proof(request.id, "proven", trial.run())
     except ProofEnded as end:
-        still = tuple(at for at, place in enumerate(trial.places) if place in end.still)
-        proof = Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.unreached, end.moved_to, still)
+        unmended = tuple(at for at, place in enumerate(trial.places) if place in end.unmended)
+        proof = Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.unreached, end.moved_to, unmended)
         if end.lacks_inputs and (reason := trial.run_with_other_arguments()):
             proof = Proof(request.id, "proven", reason)
     emit(proof)

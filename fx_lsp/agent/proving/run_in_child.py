@@ -59,15 +59,15 @@ class ProofEnded(Exception):
         lacks_inputs: bool = False,
         unreached: bool = False,
         moved_to: Failure | None = None,
-        still: tuple[str, ...] = (),
+        unmended: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(verdict, reason, lacks_inputs, unreached, moved_to, still)
+        super().__init__(verdict, reason, lacks_inputs, unreached, moved_to, unmended)
         self.verdict = verdict
         self.reason = reason
         self.lacks_inputs = lacks_inputs
         self.unreached = unreached
         self.moved_to = moved_to
-        self.still = still
+        self.unmended = unmended
         """The places at which the edit mends no failure, if that is why it is refuted."""
 
 

@@ -52,6 +52,7 @@ from fxcore.graph import Graph
 from fxcore.node import Node
 from fxcore.proxy import Proxy
 from fxcore.source import SourceSpan
+from fxcore.source.syntax import text_at
 
 MISSING_VALUE = "it depends on a value from a missing package"
 
@@ -203,7 +204,7 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
 
 
 def reason_for_doubt_behind(failure: TraceFailure, built: Built, intent: Intent, belongs: Belongs) -> str | None:
-    """The same for a ``failure`` behind the first one.
+    """Why nothing is known about a ``failure`` behind the first one; None if it is certain. See `reason_for_doubt`.
 
     Arguments are invented for the way to the first failure. What the program looks up behind it with a traced value
     may be a list only because fx-lsp has invented one; the items of a tensor would be traced.
@@ -215,16 +216,11 @@ def reason_for_doubt_behind(failure: TraceFailure, built: Built, intent: Intent,
 
 def _is_lookup_at(span: SourceSpan | None) -> bool:
     """Whether the expression at ``span`` is of the form ``values[index]``."""
-    if span is None:
-        return False
-    lines = [line.encode() for line in linecache.getlines(span.file)[span.line - 1 : span.end_line]]
-    lines[-1:] = [line[: span.end_col] for line in lines[-1:]]
-    lines[:1] = [line[span.col :] for line in lines[:1]]
     try:
-        tree = ast.parse(b"(" + b"".join(lines) + b")", mode="eval")
+        tree = ast.parse(f"({text_at(span)})", mode="eval") if span is not None else None
     except SyntaxError:
         return False
-    return isinstance(tree.body, ast.Subscript)
+    return tree is not None and isinstance(tree.body, ast.Subscript)
 
 
 def _doubt_about_modules(error: BaseException, refused: Proxy | None, root: Any) -> str | None:

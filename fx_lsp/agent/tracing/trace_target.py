@@ -407,10 +407,7 @@ def could_not_invent(failure: Failure) -> str:
 
 
 def is_explorable(report: Report) -> bool:
-    """Whether there may be more failures after the reported one that are worth reporting.
-
-    That is so if the program failed while it was being traced.
-    """
+    """Whether there may be more failures after the reported one: the program failed while it was being traced."""
     kinds = {kind.value for kind in FailureKind} - {FailureKind.CALL_BINDING.value}
     return report.outcome == "failed" and report.failures[0].kind in kinds
 
