@@ -13,8 +13,9 @@ from fx_lsp.fixes.editing import Fix, ReadText
 from fx_lsp.fixes.editing.conditions import is_name
 from fx_lsp.fixes.editing.data_flow import place
 from fx_lsp.fixes.editing.decision_extent import Part, deciding_part
-from fx_lsp.fixes.editing.edited_source import Node, Source, editable
+from fx_lsp.fixes.editing.edited_source import Source, editable
 from fx_lsp.fixes.editing.extraction import Extraction, extracted
+from fx_lsp.fixes.editing.helper_function import described, helper_name, with_function
 from fx_lsp.fixes.editing.insertion_points import wrapping
 from fx_lsp.fixes.editing.line_changes import changes_between
 from fx_lsp.fixes.wrap_call import recordable_function
@@ -71,7 +72,7 @@ def _recorded(source: Source, part: Part) -> Fix | None:
         if insertion is None:
             return None
         text = insertion.text
-    title = f"Move {_described(part)} into {names[0]} and record its call"
+    title = f"Move {described(part)} into {names[0]} and record its call"
     return Fix(title, changes_between(source.path, source.text, text))
 
 
@@ -85,8 +86,8 @@ def _moved(source: Source, part: Part, depth: int = 0) -> tuple[str, list[str]] 
     if extraction is None:
         return None
     flags = _flags(source, part, extraction)
-    name = _name(source, part, extraction)
-    text = _with_function(source, part, extraction, name)
+    name = helper_name(source, part, extraction)
+    text = with_function(source, part, extraction, name, _definition(extraction, name))
     names = [name]
     while depth < _MOST_IN_A_ROW:
         try:
@@ -154,50 +155,6 @@ def _decided(source: Source, name: str, flags: set[str]) -> Part | None:
         if part is not use:
             return part or [source.statement(use)]
     return None
-
-
-def _described(part: Part) -> str:
-    match part:
-        case [ast.If(), *_]:
-            return "the if"
-        case [ast.With(), *_]:
-            return "the block"
-        case [ast.Expr(), *_]:
-            return "the call"
-        case [ast.For() | ast.While(), *_]:
-            return "the loop"
-        case [*_]:
-            return "the assignment"
-    return "the expression"
-
-
-def _name(source: Source, part: Part, extraction: Extraction) -> str:
-    """An unused name for the helper function: ``_forward_mask`` if it computes ``mask`` for ``forward``."""
-    first = part[0] if isinstance(part, list) else part
-    words = [function.name for function in source.functions(first)[:1]]
-    match source.statement(first):
-        case _ if extraction.outputs:
-            words.append(extraction.outputs[0])
-        case _ if isinstance(part, list) and not extraction.returns:
-            words.append("report")
-        case ast.Assign(targets=[ast.Name(id=target)]):
-            words.append(target)
-        case _:
-            words.append("result")
-    return source.unused("_" + "_".join(word.strip("_") for word in words))
-
-
-def _with_function(source: Source, part: Part, extraction: Extraction, name: str) -> str:
-    """The file's text with ``part`` replaced by a call to the helper function, which is defined above."""
-    nodes: list[Node] = [*part] if isinstance(part, list) else [part]
-    start, end = source.offsets(nodes[0])[0], source.offsets(nodes[-1])[1]
-    call = f"{name}({', '.join(extraction.inputs.values())})"
-    if isinstance(part, list):
-        call = f"{', '.join(extraction.outputs)} = {call}" if extraction.outputs else call
-        call = f"return {call}" if extraction.returns else call
-    definition = source.above_definition(nodes[0], _definition(extraction, name))
-    above = source.lines.offset_of_python(definition.span.line, 0)
-    return source.text[:above] + definition.text + source.text[above:start] + call + source.text[end:]
 
 
 def _definition(extraction: Extraction, name: str) -> str:

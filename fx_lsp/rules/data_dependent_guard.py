@@ -22,8 +22,10 @@ inputs, but a branch on the values in a tensor cannot be decided at all.
 - For a loop that a tensor ends early, in its `while` or before a `break`: make all of a fixed number of turns, and let
   only those that count change a value, with `torch.where(running, new, old)`.
 - For one of several modules, as in `self.experts[index](x)`: call all of them, stack the results and index the stack.
-- A loop without a largest number of turns, one that fills a list, and a branch whose sides return tensors of different
-  shapes have no fix: move the decision out of the exported model.
+- For all else, such as a loop without a largest number of turns, one that fills a list, or a branch whose sides return
+  tensors of different shapes: put the code into an operator of its own with `torch.library.custom_op`. The graph then
+  contains only its call. Its fake implementation says which shapes its results have, and
+  `torch.library.get_ctx().new_dynamic_size()` is a size that depends on data.
 - If the condition always holds for a number that was read with `.item()`: say so with `torch._check(n > 0)` before the
   branch.""",
     bad="""\
@@ -71,5 +73,6 @@ model(torch.ones(3, 4))
         "symbolic_numbers",
         "without_condition",
         "distribution_checks",
+        "custom_operator",
     ),
 )

@@ -14,8 +14,8 @@ compute. But `int(…)`, `range(…)` and an index of a list need a plain number
 - If the number does not depend on the inputs, compute it in `__init__`.
 - If torch asks for a bound of the symbol: state it with `torch._check(n <= limit)` before the line.
 
-There is no fix for `range(…)` and for an index of a list, since the number of turns, or the item, would be part of the
-graph.""",
+The graph can't contain a loop whose number of turns depends on data, or an item of a list that does. Put the whole loop
+into an operator of its own with `torch.library.custom_op`, of which the graph contains only the call.""",
     bad="""\
 import torch
 from torch import nn
@@ -48,5 +48,13 @@ model(torch.ones(3, 4))
     ),
     kinds=("data-dependent-size",),
     capture="export",
-    fixes=("skip_while_compiling", "tensor_item", "tensor_length", "all_modules", "tensor_index", "without_condition"),
+    fixes=(
+        "skip_while_compiling",
+        "tensor_item",
+        "tensor_length",
+        "all_modules",
+        "tensor_index",
+        "without_condition",
+        "custom_operator",
+    ),
 )

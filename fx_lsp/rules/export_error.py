@@ -45,5 +45,5 @@ model(torch.ones(3, 4))
     ),
     kinds=("export-error",),
     capture="export",
-    fixes=("skip_while_compiling", "without_numpy"),
+    fixes=("skip_while_compiling", "without_numpy", "custom_operator"),
 )

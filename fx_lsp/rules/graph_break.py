@@ -49,7 +49,8 @@ condition only saves work, as in `if len(rows) == 0: continue`, remove it. A cal
 shows progress can be left out under `torch.compiler.is_compiling()`. Compute numbers with `math`, not with NumPy, and
 leave out `torch.autograd.Variable` and, for new tensors, `requires_grad_`. torch puts LSTMs, GRUs and RNNs into a
 graph only with `torch._dynamo.config.allow_rnn = True`. For Python's random numbers, for `str(x)`, and for exceptions
-that the program catches, there is no fix: move them out of what is compiled.
+that the program catches, there is no fix: move them out of what is compiled. All else that takes and returns tensors
+and numbers can be put into an operator of its own with `torch.library.custom_op`: the graph contains only its call.
 
 The message has torch's own explanation and hint, and the number of a page about this kind of break, such as GB0059.
 
@@ -105,5 +106,6 @@ model(torch.ones(3, 4))
         "allow_rnn",
         "without_leaf",
         "fake_kernel",
+        "custom_operator",
     ),
 )

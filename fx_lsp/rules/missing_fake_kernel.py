@@ -59,5 +59,5 @@ model(torch.ones(3, 4))
     ),
     kinds=("missing-fake-kernel",),
     capture="export",
-    fixes=("fake_kernel",),
+    fixes=("fake_kernel", "custom_operator"),
 )

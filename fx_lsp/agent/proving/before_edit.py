@@ -86,7 +86,19 @@ class ProgramBefore:
     @property
     def is_ready(self) -> bool:
         """Whether the edit can be tried with what is known."""
-        return isinstance(self.runs, ProgramRuns) and not self.runs.lacking
+        return isinstance(self.runs, ProgramRuns) and not self.lacking
+
+    @property
+    def lacking(self) -> tuple[Part, ...]:
+        """The parts that no input reaches, though one has to."""
+        return self.runs.lacking if isinstance(self.runs, ProgramRuns) else ()
+
+    def on_first(self) -> ProgramBefore:
+        """What is known with the first of the inputs."""
+        if not isinstance(self.runs, ProgramRuns):
+            return self
+        function = replace(self.function, effects=self.function.effects[:1]) if self.function else None
+        return replace(self, runs=self.runs.on_first(), other=None, function=function)
 
 
 class BeforeEdit:

@@ -55,6 +55,8 @@ class NewText:
         """
         PLANS.before_edit = plans
         before: ProgramBefore = unpacked(packed)
+        if before.lacking:  # the edit can't be proven, only refuted, for which the first input is usually enough
+            before = before.on_first()
         with with_sizes(before.sizes):
             unlike = self._compare(before, known)
         if before.other is not None:
@@ -63,7 +65,7 @@ class NewText:
                 unlike += self._check(self._program(runs), runs)
         if isinstance(before.runs, ProofEnded):
             raise before.runs
-        for part in before.runs.lacking:
+        for part in before.lacking:
             reason = f"no input was found that reaches {part.where}"
             raise ProofEnded("untried", reason, lacks_inputs=True, unreached=True)
         return self._why_proven(before, before.runs, unlike)
@@ -102,6 +104,9 @@ class NewText:
                 apart, program.built, file.workspace.owns, before.on_way.by_parameter(program.built.root)
             )
         context.check_places(before.found, found, before.mended)
+        if before.lacking:
+            apart(partial(check_program, program, before.runs))
+            return []
         unlike = self._check(program, before.runs, must_succeed=not found.places)
         if before.function is not None and before.function.effects != apart(
             partial(side_effects, program, before.runs.inputs)

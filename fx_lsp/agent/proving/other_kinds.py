@@ -46,7 +46,7 @@ def inputs_of_other_kinds(program: Program, found: FoundInputs) -> tuple[Input, 
                 raise ProofEnded("untried", "it takes too long to try other kinds of arguments", True)
             ChildRunner.go_on()
             with suppress(Exception):
-                observe(program.built.root, other, program.state, program.names, gradients=found.gradients)
+                observe(program.built.root, other, program.state, program.names, gradients=found.gradients == "all")
                 accepted.append(other)
     return tuple(accepted)
 

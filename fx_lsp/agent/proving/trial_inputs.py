@@ -69,13 +69,17 @@ MOST_OPTIONAL = 3
 """How many inputs with the parameters that are None in the first one are looked for."""
 
 
+Gradients = Literal["none", "first", "all"]
+"""On which inputs gradients are compared: on none if the program can't be differentiated on the first, and only on the
+first of a costly program if it reaches as much as all inputs together."""
+
+
 @dataclass(frozen=True)
 class FoundInputs:
     """What a search for inputs has found."""
 
     inputs: tuple[Input, ...]
-    gradients: bool
-    """Whether the program can be differentiated on the first of them."""
+    gradients: Gradients
     missed: frozenset[Part]
     """Watched parts that none of them reaches; another search would not reach them either."""
     observations: tuple[Observation, ...] = ()
@@ -116,8 +120,10 @@ class InputSearch:
     """Whether the program should accept the inputs' sizes whatever the values are; see `for_any_values`."""
 
 
-def searched_inputs(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tuple[Input, ...], bool, bool]:
-    """Inputs, whether the program can be differentiated on the first of them, and whether they reach all parts."""
+def searched_inputs(
+    file: ImportedFile, program: Program, search: InputSearch
+) -> tuple[tuple[Input, ...], Gradients, bool]:
+    """Inputs, on which of them gradients are compared, and whether they reach all parts."""
     root = program.built.root
     budget = SearchBudget(search.share)
     needed = frozenset(part for part in search.watched if not part.is_unchanged)
@@ -125,6 +131,8 @@ def searched_inputs(file: ImportedFile, program: Program, search: InputSearch) -
     accepted: list[Input] = []
     costs: dict[int, int] = {}
     """The operations of the last run of each input, by its ``id``."""
+    reaches: dict[int, frozenset[Part]] = {}
+    """What each input is known to reach, by its ``id``."""
 
     def runs(given: Input, parts: AbstractSet[Part]) -> frozenset[Part] | None:
         seen: Seen = set()
@@ -138,6 +146,7 @@ def searched_inputs(file: ImportedFile, program: Program, search: InputSearch) -
             return None
         ChildRunner.go_on()
         accepted.append(given)
+        reaches[id(given)] = reached
         missed.difference_update(reached)
         return reached
 
@@ -175,7 +184,10 @@ def searched_inputs(file: ImportedFile, program: Program, search: InputSearch) -
     except NotComparable as error:
         why = f"the target returns an object of type `{error}`, which can't be compared"
         raise ProofEnded("untried", why) from None
-    return inputs, _is_differentiable(program, inputs[0]), not missed
+    if not _is_differentiable(program, inputs[0]):
+        return inputs, "none", not missed
+    further = frozenset().union(*(reaches[id(given)] for given in inputs)) - reaches[id(inputs[0])]
+    return inputs, "first" if costs[id(inputs[0])] > COSTLY and not further else "all", not missed
 
 
 def _from_host(file: ImportedFile, root: Callable[..., Any], search: InputSearch, may_run: MayRun) -> Iterator[Input]:

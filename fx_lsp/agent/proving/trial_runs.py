@@ -25,7 +25,14 @@ from fx_lsp.agent.proving.result_comparison import (
     without_varying,
 )
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
-from fx_lsp.agent.proving.trial_inputs import FoundInputs, InputSearch, for_any_values, optional_inputs, searched_inputs
+from fx_lsp.agent.proving.trial_inputs import (
+    FoundInputs,
+    Gradients,
+    InputSearch,
+    for_any_values,
+    optional_inputs,
+    searched_inputs,
+)
 from fx_lsp.agent.proving.trial_programs import Program
 from fx_lsp.agent.running.line_coverage import Part, Seen, parts_not_run, recording_lines
 from fx_lsp.agent.running.observation import (
@@ -60,6 +67,10 @@ class ProgramRuns:
     def lacking(self) -> tuple[Part, ...]:
         """Those of the ``missed`` parts that some input has to reach."""
         return tuple(part for part in self.missed if not part.is_unchanged)
+
+    def on_first(self) -> ProgramRuns:
+        """What the program does on the first of the inputs."""
+        return replace(self, inputs=self.inputs[:1], observations=self.observations[:1])
 
 
 def run_on_inputs(
@@ -97,10 +108,9 @@ def runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: Fo
         missed = apart(partial(_missed, program, inputs, found.observations, search.watched))
         if missed is not None:
             return ProgramRuns(inputs, program.names, found.observations, missed)
-    observed = partial(_observed, program, inputs, found.gradients)
-    observations, missed = apart(partial(observed, search.watched))
+    observations, missed = apart(partial(_observed, program, inputs, found.gradients, search.watched))
     if any(seen.left for seen in observations):  # such as how long the call took
-        again, _ = apart(partial(observed, ()))
+        again, _ = apart(partial(_observed, program, inputs, "none", ()))
         observations = tuple(map(without_varying, observations, again))
     return ProgramRuns(inputs, program.names, observations, missed)
 
@@ -163,17 +173,18 @@ def check_graph(program: Program, runs: ProgramRuns) -> bool:
 
 
 def _observed(
-    program: Program, inputs: Collection[Input], gradients: bool, watched: Collection[Part]
+    program: Program, inputs: Collection[Input], gradients: Gradients, watched: Collection[Part]
 ) -> tuple[tuple[Observation, ...], tuple[Part, ...]]:
-    observations = []
+    observations: list[Observation] = []
     run: Seen = set()
     for given in inputs:
         watched = parts_not_run(watched, run)
         ChildRunner.go_on()
         is_inference = given.other_mode and program.state.training  # which is often not differentiable
         with recording_lines(watched, run):
+            has_gradients = gradients == "all" or (gradients == "first" and not observations)
             seen = observe(
-                program.built.root, given, program.state, program.names, gradients=gradients and not is_inference
+                program.built.root, given, program.state, program.names, gradients=has_gradients and not is_inference
             )
         observations.append(seen)
     return tuple(observations), parts_not_run(watched, run)

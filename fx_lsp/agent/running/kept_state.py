@@ -23,9 +23,11 @@ from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSetti
 from fx_lsp.agent.missing.missing_modules import MissingCall
 from fx_lsp.agent.running.plain_values import ARRAY, NotComparable, tensors_of, to_plain
 
-CODE = (type, FunctionType, ModuleType, torch.nn.Module, logging.Logger, InventedSettings)
-"""The types of what a program consists of. A logger only remembers which levels are enabled, and settings that fx-lsp
-invents get their attributes when these are first read."""
+_OPERATORS = (torch.library.CustomOpDef,) if hasattr(torch.library, "CustomOpDef") else ()  # since torch 2.4
+
+CODE = (type, FunctionType, ModuleType, torch.nn.Module, logging.Logger, InventedSettings, *_OPERATORS)
+"""The types of what a program consists of. A logger only remembers which levels are enabled, settings that fx-lsp
+invents get their attributes when these are first read, and an operator registers itself when it is first called."""
 
 _ATOMS = (int, float, str, bytes, type(None))
 """The types of values that are compared by what they are, not by which object they are."""
