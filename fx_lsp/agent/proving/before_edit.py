@@ -95,10 +95,7 @@ class ProgramBefore:
 
     def on_first(self) -> ProgramBefore:
         """What is known with the first of the inputs."""
-        if not isinstance(self.runs, ProgramRuns):
-            return self
-        function = replace(self.function, effects=self.function.effects[:1]) if self.function else None
-        return replace(self, runs=self.runs.on_first(), other=None, function=function)
+        return replace(self, runs=self.runs.on_first(), other=None) if isinstance(self.runs, ProgramRuns) else self
 
 
 class BeforeEdit:

@@ -71,7 +71,7 @@ MOST_OPTIONAL = 3
 
 Gradients = Literal["none", "first", "all"]
 """On which inputs gradients are compared: on none if the program can't be differentiated on the first, and only on the
-first of a costly program if it reaches as much as all inputs together."""
+first if the program is costly and the first reaches all that inputs should reach."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,8 @@ def searched_inputs(
     if not _is_differentiable(program, inputs[0]):
         return inputs, "none", not missed
     further = frozenset().union(*(reaches[id(given)] for given in inputs)) - reaches[id(inputs[0])]
-    return inputs, "first" if costs[id(inputs[0])] > COSTLY and not further else "all", not missed
+    is_enough = costs[id(inputs[0])] > COSTLY and not further and not missed
+    return inputs, "first" if is_enough else "all", not missed
 
 
 def _from_host(file: ImportedFile, root: Callable[..., Any], search: InputSearch, may_run: MayRun) -> Iterator[Input]:

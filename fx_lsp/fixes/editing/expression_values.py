@@ -183,7 +183,7 @@ class Values:
         """The value that ``target`` is assigned."""
         statement = self._source.statement(target)
         # `n = n + 1` shows no more about n than the other assignments do.
-        if isinstance(statement, ast.Assign) and target.id in _names(statement.value):
+        if isinstance(statement, ast.Assign) and target.id in names_in(statement.value):
             return None
         match statement:
             case ast.Assign(targets=targets, value=value) if target in targets:
@@ -197,15 +197,20 @@ class Values:
 
 def _truths(arguments: ast.arguments) -> set[str]:
     """The parameters that are True or False."""
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = [None] * (len(positional) - len(arguments.defaults)) + arguments.defaults
-    every = [*zip(positional, defaults, strict=True), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
     return {
         parameter.arg
-        for parameter, default in every
+        for parameter, default in parameters_of(arguments)
         if (isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "bool")
         or (isinstance(default, ast.Constant) and isinstance(default.value, bool))
     }
+
+
+def parameters_of(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+    """Each parameter with its default, except those that are starred."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    without: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
+    yield from zip(positional, [*without, *arguments.defaults], strict=True)
+    yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
 
 
 def _element(elements: list[ast.expr], index: int, value: ast.expr) -> ast.expr | None:
@@ -249,5 +254,6 @@ def _is_setting(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
 
 
-def _names(node: ast.expr) -> set[str]:
+def names_in(node: ast.expr) -> set[str]:
+    """The names in an expression."""
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}

@@ -127,11 +127,11 @@ class _Extractor:
         """
         if isinstance(value, ast.Tuple):
             return all(map(self._is_known_effect, value.elts))
-        if isinstance(value, ast.Constant) or _changed(value) is not None:
+        if isinstance(value, ast.Constant) or changed_in_place(value) is not None:
             return True
         match value:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name) as function):
-                return name in _REPORTING and _root(function) not in {*self._local_names(), None}
+                return name in _REPORTING and root_name(function) not in {*self._local_names(), None}
         return False
 
     def _has_own_loop(self, node: ast.AST) -> bool:
@@ -193,7 +193,7 @@ class _Extractor:
             return set()
         hidden = {name for node in self._inner if isinstance(node, ast.comprehension) for name in bound_names(node)}
         stored = {node.id for node in self._inner if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        changed = {_changed(node) for node in self._inner}
+        changed = {changed_in_place(node) for node in self._inner}
         return (stored - hidden) | {name for name in changed if name is not None}
 
     def _outputs(self) -> list[str] | None:
@@ -237,7 +237,7 @@ class _Extractor:
 def _certain_calls(value: ast.AST, self_name: str | None) -> Iterator[ast.Call]:
     """The outermost calls of methods of ``self`` and of its attributes that evaluating ``value`` certainly makes."""
     match value:
-        case ast.Call(func=ast.Attribute() | ast.Subscript() as method) if _root(method) == self_name:
+        case ast.Call(func=ast.Attribute() | ast.Subscript() as method) if root_name(method) == self_name:
             yield value
         case ast.BinOp() | ast.UnaryOp() | ast.Call() | ast.Attribute() | ast.Subscript() | ast.Tuple() | ast.keyword():
             for part in ast.iter_child_nodes(value):
@@ -270,17 +270,17 @@ def _is_lazy(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Name) and call.func.id in ("enumerate", "filter", "map", "reversed", "zip")
 
 
-def _changed(node: ast.AST) -> str | None:
+def changed_in_place(node: ast.AST) -> str | None:
     """The name whose value ``node`` changes in place: ``x[i] = y``, ``x[i].add_(y)``, ``x.append(y)``."""
     match node:
         case ast.Subscript(ctx=ast.Store()):
-            return _root(node)
+            return root_name(node)
         case ast.Call(func=ast.Attribute(value=value, attr=method)) if method.endswith("_") or method in _CHANGING:
-            return _root(value)
+            return root_name(value)
     return None
 
 
-def _root(node: ast.expr) -> str | None:
+def root_name(node: ast.expr) -> str | None:
     """The name at the start of a chain of attributes and items."""
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         node = node.value

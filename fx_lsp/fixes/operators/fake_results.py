@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fx_lsp.fixes.editing.data_flow import place
 from fx_lsp.fixes.editing.edited_source import Source, unused_name
-from fx_lsp.fixes.editing.extraction import Extraction
-from fx_lsp.fixes.editing.value_kinds import Kind, ValueKinds
+from fx_lsp.fixes.operators.operator import Operator, assignments, called
+from fx_lsp.fixes.operators.value_kinds import Kind
 
 _OF_ROWS = frozenset({"cat", "concat", "concatenate", "hstack", "pad_sequence", "stack", "vstack"})
 """Functions that put tensors together."""
@@ -32,42 +31,12 @@ _NEED_VALUES = frozenset({"cpu", "item", "nonzero", "numpy", "tolist", "unique"}
 
 
 @dataclass(frozen=True)
-class Operator:
-    """Statements that can be an operator: they take and return nothing but tensors and numbers."""
-
-    statements: list[ast.stmt]
-    extraction: Extraction
-    kinds: dict[str, Kind]
-    """Of each parameter."""
-    results: tuple[Kind, ...]
-    values: ValueKinds
-    """Of the function that the statements are in."""
-
-    @property
-    def differentiated(self) -> list[str]:
-        """The parameters that may have gradients: tensors that are not known to contain integers or booleans."""
-        return [name for name, kind in self.kinds.items() if kind == "tensor" and not self.values.is_whole(name)]
-
-    def last_values(self) -> Iterator[tuple[str | None, ast.expr | None]]:
-        """Of each result: its name, if it has one, and the last value that the statements give it."""
-        values = dict(assignments(self.statements))
-        if not self.extraction.returns:
-            yield from ((name, values.get(name)) for name in self.extraction.outputs)
-            return
-        nodes = itertools.chain.from_iterable(map(ast.walk, self.statements))
-        returned = [node.value for node in nodes if isinstance(node, ast.Return) and node.value]
-        for item in items_of(max(returned, key=place)):
-            name = item.id if isinstance(item, ast.Name) else None
-            yield name, values.get(name) if name else item
-
-
-@dataclass(frozen=True)
 class FakeResults:
     """The body of a fake implementation."""
 
     body: str
     described: str
-    """What the first result is said to be, for the title of a fix: begins with a comma."""
+    """What the first uncertain result is expected to be, for the title of a fix: begins with a comma."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +61,9 @@ def fake_results(source: Source, operator: Operator, at: int, torch: str) -> Ite
         chosen = [guess[min(number, len(guess) - 1)] for guess in guesses]
         before = dict.fromkeys(one.before for one in chosen if one.before)
         result = f"return {', '.join(one.text for one in chosen)}"
-        yield FakeResults("\n".join([*before, result]), chosen[0].described)
+        uncertain = [one for one, guess in zip(chosen, guesses, strict=True) if len(guess) > 1]
+        shown = next((one.described for one in (*uncertain, *chosen) if one.described), "")
+        yield FakeResults("\n".join([*before, result]), shown)
 
 
 class _Shapes:
@@ -127,9 +98,11 @@ class _Shapes:
         nodes = [*itertools.chain.from_iterable(map(ast.walk, self._before))]
         if any(isinstance(node, ast.Attribute) and node.attr in _NEED_VALUES for node in nodes):
             return None
-        lines = self._operator.extraction.body.split("\n")
-        start, end = self._before[0].lineno, self._before[-1].end_lineno or self._before[-1].lineno
-        return "\n".join(lines[: end - start + 1])
+        start, end = self._source.offsets(self._before[0])[0], self._source.offsets(self._before[-1])[1]
+        indent = self._source.indent(self._before[0])
+        lines = [line.removeprefix(indent) for line in self._source.text[start:end].split("\n")]
+        is_same = self._operator.extraction.body.startswith("\n".join(lines))  # it takes nothing from ``self``
+        return "\n".join(lines) if is_same else None
 
     def _is_sized(self, value: ast.expr) -> bool:
         """Whether ``value`` is a new tensor whose size depends on the parameters only."""
@@ -148,14 +121,20 @@ class _Shapes:
             case ast.Call(func=ast.Attribute(attr=name), args=[]) if name in _SCALARS:
                 yield _Guess(f"{like}.new_empty(())", ", whose result is one number")
                 return
+            case ast.Call(func=ast.Attribute(value=owner, attr="new_tensor")):
+                same, varying = self._of_numbers(f"{self._source.operand(owner)}.new_empty", value, like, counted)
             case ast.Call() if called(value) in _OF_NUMBERS:
-                options = self._options(value)
-                size = f"{like}.shape[0]"
-                same = _Guess(f"{self._torch}.empty({size}{options})", f", with a number for each row of {like}")
-                text = f"{self._torch}.empty({self._count}{options})"
-                varying = _Guess(text, ", whose result has a varying size", counted)
+                same, varying = self._of_numbers(f"{self._torch}.empty", value, like, counted)
+            case ast.Call() if called(value) == "from_numpy":
+                same = replace(same, text=f"{self._torch}.empty({like}.shape, dtype={like}.dtype)")
         is_list = called(value) in _OF_ROWS or called(value) in _OF_NUMBERS if value is not None else False
         yield from (varying, same) if is_list and self._is_conditional else (same, varying)
+
+    def _of_numbers(self, empty: str, call: ast.Call, like: str, counted: str) -> tuple[_Guess, _Guess]:
+        """What a tensor that ``call`` makes of numbers is like: it has one for each row of ``like``, or any count."""
+        options = self._options(call)
+        same = _Guess(f"{empty}({like}.shape[0]{options})", f", with a number for each row of {like}")
+        return same, _Guess(f"{empty}({self._count}{options})", ", whose result has a varying size", counted)
 
     @property
     def _is_conditional(self) -> bool:
@@ -165,7 +144,8 @@ class _Shapes:
     def _options(self, call: ast.Call) -> str:
         """The arguments for the type and the device of a tensor that is made of numbers."""
         given = {one.arg: self._source.slice(one.value) for one in call.keywords if one.arg in ("device", "dtype")}
-        if "dtype" not in given and called(call) != "FloatTensor" and all(map(self._is_integer, self._items(call))):
+        has_own = called(call) in ("FloatTensor", "new_tensor")
+        if "dtype" not in given and not has_own and all(map(self._is_integer, self._items(call))):
             given["dtype"] = f"{self._torch}.long"
         return "".join(f", {name}={text}" for name, text in given.items())
 
@@ -188,7 +168,7 @@ class _Shapes:
         match item:
             case ast.Call(func=ast.Attribute(value=ast.expr() as tensor, attr="item")):
                 root = tensor.value if isinstance(tensor, ast.Subscript) else tensor
-                return values.is_whole(root.id) if isinstance(root, ast.Name) else values.holds_integers(root)
+                return values.holds_integers(root)
         return values.of(item) in ("int", None)
 
     def _like(self, value: ast.expr | None) -> str:
@@ -208,31 +188,11 @@ def _added(node: ast.AST, names: Sequence[str]) -> list[ast.expr]:
     return []
 
 
-def is_new(operator: Operator, name: str | None, value: ast.expr | None) -> bool:
+def is_cut_off(operator: Operator, name: str | None, value: ast.expr | None) -> bool:
     """Whether no gradient flows to a result, given as by `Operator.last_values`.
 
     It is a tensor that is made of numbers, or one of integers or booleans.
     """
     if value is None:
-        return name is not None and operator.values.is_whole(name)
+        return name is not None and operator.values.is_integer_name(name)
     return called(value) in _OF_NUMBERS or operator.values.holds_integers(value)
-
-
-def assignments(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
-    """The names that the statements assign, each with a value, in the order of the text; tuples are passed over."""
-    nodes = itertools.chain.from_iterable(map(ast.walk, statements))
-    for node in sorted((node for node in nodes if isinstance(node, ast.Assign)), key=place):
-        yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
-
-
-def called(value: ast.expr) -> str | None:
-    """The name of the function or method that is called."""
-    match value:
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-            return name
-    return None
-
-
-def items_of(value: ast.expr) -> list[ast.expr]:
-    """The values that are returned by ``return value``."""
-    return value.elts if isinstance(value, ast.Tuple) else [value]
