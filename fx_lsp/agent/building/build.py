@@ -20,6 +20,7 @@ from fx_lsp.agent.building.program_setup import set_up
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.importing.tried_imports import tried_import
 from fx_lsp.agent.inventing.argument_synthesis import invent_arguments
+from fx_lsp.agent.inventing.error_words import is_about_invented
 from fx_lsp.agent.inventing.invented_values import InventedModule
 from fx_lsp.agent.inventing.written_settings import written_settings
 from fx_lsp.agent.messages import Recipe, Snippet, Span, Target
@@ -178,6 +179,8 @@ def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception
         text = str(failure.__cause__)
         refuses_plain = "object cannot be interpreted as an integer" in text and failure.node is None
         own = failure.kind is FailureKind.EXCEPTION or "object is not callable" in text or refuses_plain
+        if is_about_invented(failure):  # what it passes to an operation may be a value that a graph can hold
+            return failure
         return failure.__cause__ if own else None  # type: ignore[return-value]
     except Exception as error:
         return error

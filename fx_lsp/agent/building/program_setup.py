@@ -18,7 +18,7 @@ from traceback import walk_tb
 from types import FunctionType
 from typing import Any
 
-from fx_lsp.agent.inventing.failed_checks import names_in_check
+from fx_lsp.agent.inventing.checks.failed_checks import names_in_check
 from fx_lsp.agent.missing.process_group import lacks_process_group, make_process_group
 from fx_lsp.agent.traceback_steps import causes
 

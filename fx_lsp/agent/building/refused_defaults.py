@@ -12,7 +12,7 @@ from typing import Any
 
 from fx_lsp.agent.frame_code import tree_of
 from fx_lsp.agent.inventing.argument_kinds import is_placeholder
-from fx_lsp.agent.inventing.failed_checks import names_in_check
+from fx_lsp.agent.inventing.checks.failed_checks import names_in_check
 from fx_lsp.agent.inventing.failing_statement import statement_at, used_values
 
 

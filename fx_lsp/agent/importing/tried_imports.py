@@ -18,7 +18,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from fx_lsp.agent.importing.stand_in_modules import StandInModule
-from fx_lsp.agent.inventing.failed_checks import names_in_check
+from fx_lsp.agent.inventing.checks.failed_checks import names_in_check
 from fx_lsp.agent.inventing.failing_statement import names_acted_on
 from fx_lsp.agent.traceback_steps import causes
 

@@ -27,11 +27,13 @@ from fx_lsp.agent.inventing.argument_kinds import (
     is_side,
     items_of,
     number_for,
+    suggests_number,
 )
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
 from fx_lsp.agent.inventing.context_managers import entered
 from fx_lsp.agent.inventing.error_values import frames_of, mentions, names_read, path_of, steps_of, suspects_of, used_by
+from fx_lsp.agent.inventing.error_words import is_about_invented
 from fx_lsp.agent.inventing.example_spaces import example_spaces
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
 from fx_lsp.agent.inventing.invented_values import ENTRIES, OF_ARRAYS, TooLarge, module_classes
@@ -120,13 +122,19 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     text = str(error)
     if isinstance(error, TypeError) and "required" in text and "argument" in text:
         yield from _required(error, plan)
-        return
-    if isinstance(error, TooLarge):
+    elif isinstance(error, TooLarge):
         yield from _fewer(error, plan)
-        return
-    if _is_of_name(error):  # only a way around the statement helps
+    elif is_about_invented(error):  # the tracer's own checks say nothing about the program
+        yield from _slices(error, plan)
+    elif _is_of_name(error):  # only a way around the statement helps
         yield from _ways_around(error, plan)
-        return
+    else:
+        yield from _of_values(error, is_built, plan)
+
+
+def _of_values(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes after an error that other values may avoid."""
+    text = str(error)
     if not is_built and lacks_weights(error):
         yield from sorted(_switched_off(plan), key=lambda change: not _WEIGHTS.search(change.path))
     yield from entered(error, plan)
@@ -157,6 +165,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
         others = (ArgumentKind("value", kind.value),) if kind.name == "object" else _KINDS
         yield from (Change(path, other) for other in others if other != kind)
     yield from _tensors(error, plan)
+    yield from _compared_tensors(error, plan)
     if isinstance(error, _OF_EMPTY):
         yield from (Change(extra=(path,)) for path in plan.placeholders if path not in plan.extra)
     yield from _spaces(plan)
@@ -260,6 +269,9 @@ def _fewer(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     paths = [path for path in suspects_of(error, plan) if path in plan.kinds and plan.kinds[path].name == "number"]
     large = [path for path in paths if plan.kinds[path].value > FEW]
     few = ArgumentKind("number", FEW)
+    unclear = [path for path in large if not suggests_number(path.rpartition(".")[2])]
+    if len(unclear) > 1:  # several may be counts, and only few builds of this size can be tried
+        yield Change(unclear[0], few, others=(*unclear[1:],))
     yield from (Change(path, few, is_of_all=path.endswith("]")) for path in large)
     if large:
         yield Change(large[0], few, others=(*large[1:],))
@@ -327,7 +339,8 @@ def _instead_of_settings(
 def _arrays(error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:
     """An array of NumPy, if torch asks for one; a tensor instead of another value that was passed to `Parameter`."""
     if _NO_ARRAY.search(str(error)):
-        yield from (Change(path, ArgumentKind("array", (WIDTH, WIDTH))) for path, _ in suspects)
+        shapes = [(path, kind.value if kind.name == "tensor" else (WIDTH, WIDTH)) for path, kind in suspects]
+        yield from (Change(path, ArgumentKind("array", shape)) for path, shape in shapes)
     for frame in frames_of(error.__traceback__):
         if frame.f_code is torch.nn.Parameter.__new__.__code__:
             path = path_of(frame.f_locals.get("data"), plan.made)
@@ -358,6 +371,26 @@ def _tensors(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     else:
         named = [source.rpartition(".")[2] for source, value in used_by(error) if value is error.obj]
         yield from (Change(one, tensor, (one,)) for one in plan.taken(named, by_name=True))
+
+
+_OF_COMPARED = frozenset({"all", "any", "float", "int", "long", "nonzero", "sum", "to", "unsqueeze"})
+"""Attributes of the results of comparisons, if tensors were compared."""
+
+
+def _compared_tensors(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """Tensors instead of the numbers that were compared, if the result should be one: ``(adj > 0).nonzero()``."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, bool) and error.name in _OF_COMPARED:
+        compared = [path for path in sorted(plan.tested) if path in plan.kinds and plan.kinds[path].name == "number"]
+        yield from (Change(path, ArgumentKind("tensor", (WIDTH, WIDTH))) for path in compared)
+
+
+def _slices(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """Slices instead of settings of which only the bounds were read, which the program passes to an operation."""
+    for path in [path for path in suspects_of(error, plan) if path in plan.kinds]:
+        read = {one.rpartition(".")[2] for one in plan.kinds if one.startswith(f"{path}.")}
+        if plan.kinds[path].name == "settings" and read <= {"start", "stop", "step"}:
+            others = (*plan.in_other_items(path), *plan.in_other_settings(path))
+            yield Change(path, ArgumentKind("value", slice(0, FEW)), others=others)
 
 
 def _ranks(path: str, kind: ArgumentKind) -> Iterator[Change]:

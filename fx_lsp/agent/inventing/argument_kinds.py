@@ -28,6 +28,7 @@ KindName = Literal[
     "settings",
     "dictionary",
     "vocabulary",
+    "named",
     "class",
     "function",
     "module",
@@ -37,7 +38,7 @@ KindName = Literal[
     "value",
 ]
 
-OF_SETTINGS: frozenset[KindName] = frozenset({"settings", "dictionary", "vocabulary"})
+OF_SETTINGS: frozenset[KindName] = frozenset({"settings", "dictionary", "vocabulary", "named"})
 """The kinds of objects that have settings of any name."""
 
 
@@ -47,7 +48,8 @@ class ArgumentKind:
 
     name: KindName
     """``settings``: an object with attributes and items of any name. ``dictionary``: such settings that pass for a
-    dictionary. ``vocabulary``: such settings that have a length. ``array``: an array of NumPy.
+    dictionary. ``vocabulary``: such settings that have a length. ``named``: such
+    settings whose class has the name ``value``. ``array``: an array of NumPy.
     ``class``: a callable that returns modules. ``function``: a callable that returns an invented value, whose path is
     that of the function with ``()`` behind it. ``object``: an instance of the class ``value``. ``value``: ``value``
     itself."""
@@ -188,6 +190,11 @@ def number_for(name: str) -> float:
     """A number that is likely to suit a parameter of this name."""
     lower = name.lower()
     return next((value for pattern, value in _NUMBERS if pattern.search(lower)), WIDTH)
+
+
+def suggests_number(name: str) -> bool:
+    """Whether a parameter's name says something about its number, unlike ``B`` or ``X``."""
+    return len(name) > 2 and any(pattern.search(name.lower()) for pattern, _ in _NUMBERS)
 
 
 def is_side(name: str) -> bool:

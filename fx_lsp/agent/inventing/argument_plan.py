@@ -220,15 +220,17 @@ class ArgumentPlan:
                 return self._text(kind, path)
             case "list" | "tuple":
                 return self._list(kind, path, name)
-            case "settings" | "dictionary" | "vocabulary":
+            case "settings" | "dictionary" | "vocabulary" | "named":
                 is_known = kind.name == "settings" and "." not in path
                 known = config_class(self.cls, self.namespace) if is_known else None
                 if known is not None:
                     return self._completed(self._known_settings(known, path), path)
-                base = _SETTINGS[kind.name]
+                base = _SETTINGS.get(kind.name, InventedSettings)
                 cls = type(path, (base,), {}) if self._probing else base
+                cls = type(kind.value, (base,), {}) if kind.name == "named" else cls
                 invented = cls(path, partial(self._setting, kind.items), self.last_unpacked)
-                for one in (*(kind.value or ()), *self.settings.get(path, ())):
+                names = kind.value if kind.value and kind.name != "named" else ()
+                for one in (*names, *self.settings.get(path, ())):
                     getattr(invented, one)
                 return invented
         made = self._thing(kind, path, name)
@@ -281,6 +283,11 @@ class ArgumentPlan:
         """The paths of the same part of other items: ``stages[0].depth`` for ``stages[1].depth``."""
         alike = _INDEX.sub("[]", path)
         return [one for one in self.kinds if "[" in path and one != path and _INDEX.sub("[]", one) == alike]
+
+    def in_other_settings(self, path: str) -> list[str]:
+        """The paths of the other settings of the same object: ``sizes.second`` for ``sizes.first``."""
+        owner, dot, _ = path.rpartition(".")
+        return [one for one in self.kinds if dot and one != path and one.rpartition(".")[0] == owner]
 
     def in_other_rows(self, path: str) -> list[str]:
         """The paths of the same item of other lists in a list: of ``pairs[0][1]`` for ``pairs[1][1]``."""

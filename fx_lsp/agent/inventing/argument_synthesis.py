@@ -12,7 +12,7 @@ import contextlib
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch.nn.modules.module import (
@@ -48,6 +48,7 @@ MOST_AT_ONCE = 15_000
 MOST_MISUSES = 25
 """How often a value may turn out to be of another kind before one attempt is given up."""
 
+_COUNTED = re.compile(r"object of type '(.+)' has no len\(\)")
 _CALLED = re.compile(r"'(.+)' object is not callable")
 """Python's message about an object that can't be called. It names the object's class, and the class of an invented
 value is named after the value's path."""
@@ -288,6 +289,7 @@ class _ArgumentSearch:
             self._plan.extra = (*before.extra, *change.extra)
             if change.kind is not None:
                 self._plan.kinds.update(dict.fromkeys(self._paths(change), change.kind))
+                self._plan.kinds.update(change.also)
             for path in (change.path, *change.others) if change.settings else ():
                 self._plan.settings[path] = (*before.settings.get(path, ()), *change.settings)
             new = self._attempt()
@@ -358,7 +360,9 @@ class _ArgumentSearch:
                 continue
             if error is not None and (called := _CALLED.match(str(error))) and self._is_new(called[1], is_built):
                 continue
-            if error is not None and (self._is_no_module(error) or self._makes_no_module(error)):
+            if error is not None and any(
+                mend(error) for mend in (self._is_no_module, self._makes_no_module, self._is_counted)
+            ):
                 continue
             positions = positions_of(error.__traceback__) if error else ()
             return _Progress(error, is_built, is_built or self._plan.within is None, positions)
@@ -385,6 +389,15 @@ class _ArgumentSearch:
         if path not in self._plan.kinds or self._plan.kinds[path] == kind:
             return False
         self._plan.kinds[path] = kind
+        return True
+
+    def _is_counted(self, error: BaseException) -> bool:
+        """Whether ``error`` says that invented settings have no length; if so, give them one."""
+        counted = _COUNTED.search(str(error))
+        kind = self._plan.kinds.get(counted[1]) if counted else None
+        if counted is None or kind is None or kind.name != "settings":
+            return False
+        self._plan.kinds[counted[1]] = replace(kind, name="vocabulary")
         return True
 
     def _is_no_module(self, error: BaseException) -> bool:

@@ -23,6 +23,8 @@ class Change:
     """Whether the kind applies to all items of the list that contains the value at the path."""
     others: tuple[str, ...] = ()
     """Further paths that the kind, or the settings, apply to."""
+    also: tuple[tuple[str, ArgumentKind], ...] = ()
+    """Further paths with other kinds, which have to change at the same time."""
     is_due: bool = False
     """Whether the error shows that the arguments are lacking, so that to give them may end in an earlier error."""
 

@@ -6,11 +6,17 @@ import re
 from collections.abc import Iterable
 
 from fx_lsp.agent.inventing.invented_values import InventedHolder, InventedModule, InventedSettings, NamedInventedModule
+from fxcore.failures import ArgumentFailure
 
 WORDS = "an invented value"
 """What users read instead of the name of a class of invented values."""
 
 _CLASSES = (InventedSettings, InventedModule, InventedHolder, NamedInventedModule)
+
+
+def is_about_invented(error: BaseException) -> bool:
+    """Whether a trace has refused an invented value, since no graph can hold it."""
+    return isinstance(error, ArgumentFailure) and f"<class '{__package__}." in str(error)
 
 
 def in_plain_words(error: BaseException, paths: Iterable[str]) -> BaseException:

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from fx_lsp.agent.frame_code import names_in, tree_of, value_of
-from fx_lsp.agent.inventing.failed_checks import PARTS
+from fx_lsp.agent.inventing.checks.failed_checks import PARTS
 
 
 def used_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:

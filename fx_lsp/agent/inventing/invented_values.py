@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -144,6 +145,8 @@ class _Number(Probe):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             raise Misused(self.path, ArgumentKind("text", other))
+        if isinstance(other, type):
+            raise Misused(self.path, ArgumentKind("value", other))
         return self._tested_by("__eq__", other)
 
     def __ne__(self, other: object) -> bool:
@@ -445,6 +448,8 @@ class InventedModule(torch.nn.Module):
             if name.startswith("_"):
                 raise
         make = self.__dict__.get("_make")
+        if make is None and name in _LAST_LAYERS:
+            return self._modules.setdefault(name, torch.nn.Linear(WIDTH, WIDTH))
         if make is None:
             return int(number_for(name))
         value = make(name)
@@ -479,14 +484,16 @@ class InventedHolder(InventedModule):
 
 _ACTIVATIONS = (torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.GELU, torch.nn.ELU, torch.nn.Softmax)
 
-_BY_NAME: tuple[tuple[str, tuple[type[torch.nn.Module], ...]], ...] = (
-    ("norm", (torch.nn.LayerNorm, torch.nn.BatchNorm2d, torch.nn.GroupNorm)),
-    ("act", _ACTIVATIONS),
-    ("nonlin", _ACTIVATIONS),
-    ("conv", (torch.nn.Conv2d, torch.nn.ConvTranspose2d)),
-    ("linear", (torch.nn.Linear,)),
+_BY_NAME: tuple[tuple[re.Pattern[str], tuple[type[torch.nn.Module], ...]], ...] = (
+    (re.compile("norm"), (torch.nn.LayerNorm, torch.nn.BatchNorm2d, torch.nn.GroupNorm)),
+    (re.compile("(?<![a-z])act|activation|nonlin"), _ACTIVATIONS),  # not an extractor or a factor
+    (re.compile("conv"), (torch.nn.Conv2d, torch.nn.ConvTranspose2d)),
+    (re.compile("linear"), (torch.nn.Linear,)),
 )
-"""By a part of a parameter's name: the module classes that it may take, the likeliest first."""
+"""By a pattern in a parameter's name: the module classes that it may take, the likeliest first."""
+
+_LAST_LAYERS = frozenset({"classifier", "fc", "last_linear"})
+"""The names of the last layers of networks, whose widths programs read: ``encoder.fc.weight.shape[1]``."""
 
 
 def likely_module_class(name: str) -> type[torch.nn.Module]:
@@ -496,7 +503,7 @@ def likely_module_class(name: str) -> type[torch.nn.Module]:
 
 def module_classes(name: str) -> tuple[type[torch.nn.Module], ...]:
     """The module classes that a parameter of this name may take, the likeliest first, if it suggests any."""
-    return next((classes for part, classes in _BY_NAME if part in name.lower()), ())
+    return next((classes for pattern, classes in _BY_NAME if pattern.search(name.lower())), ())
 
 
 def probing_module_class(name: str, path: str) -> type[torch.nn.Module]:

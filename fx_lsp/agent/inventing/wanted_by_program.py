@@ -13,6 +13,7 @@ import inspect
 import typing
 from collections.abc import Iterator, Mapping
 from functools import partial
+from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -22,9 +23,9 @@ from fx_lsp.agent.frame_code import tree_of, value_of
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, class_behind, first_guess, items_of
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
-from fx_lsp.agent.inventing.error_values import frames_of, path_of, steps_of, used_by
-from fx_lsp.agent.inventing.failed_checks import (
+from fx_lsp.agent.inventing.checks.failed_checks import (
     Passing,
+    class_names_in_check,
     flags_before,
     lists_in_check,
     names_in_check,
@@ -34,6 +35,9 @@ from fx_lsp.agent.inventing.failed_checks import (
     passing_values,
     passing_without,
 )
+from fx_lsp.agent.inventing.checks.joint_checks import passing_together
+from fx_lsp.agent.inventing.checks.wanted_shapes import wanted_shapes
+from fx_lsp.agent.inventing.error_values import frames_of, path_of, steps_of, used_by
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe, plain
 from fx_lsp.agent.inventing.looked_up import Lookup, lookups
 
@@ -117,17 +121,28 @@ def avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
 
 def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
     """Changes that would make the check that raised the error pass."""
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    if traceback is None:
+    steps = [(frame, line) for frame, line in walk_tb(traceback) if frame.f_globals.get("__name__") != Probe.__module__]
+    if not steps:
         return
-    frame, line = traceback.tb_frame, traceback.tb_lineno
+    frame, line = steps[-1]
     made_at = partial(path_of, made=plan.made)
     yield from (Change(path, ArgumentKind("value", None)) for path in passing_without(frame, line, made_at))
     for passing in passing_values(frame, line, made_at):
         kind = plan.kinds.get(passing.path)
         if kind is not None:
             yield from _of_one_and_all(Change(passing.path, _kind_passing(passing, kind)))
+    for together in passing_together(frame, line, made_at):
+        kinds = [(one.path, _kind_passing(one, plan.kinds[one.path])) for one in together if one.path in plan.kinds]
+        if kinds:
+            yield Change(*kinds[0], also=(*kinds[1:],))
+    shaped = [(one, ArgumentKind("tensor", shape)) for one, shape in wanted_shapes(frame, line, made_at)]
+    shaped = [(one, kind) for one, kind in shaped if one in plan.kinds]
+    if len(shaped) > 1:
+        yield Change(*shaped[0], also=(*shaped[1:],))
+    yield from (Change(one, kind) for one, kind in shaped)
+    for name, wanted in class_names_in_check(frame, line):
+        if name in plan.kinds:  # the class of an invented value has the name of its path
+            yield Change(name, ArgumentKind("named", wanted))
     yield from _other_options(frame, line, plan)
 
 
@@ -141,7 +156,8 @@ def _of_one_and_all(change: Change) -> Iterator[Change]:
 def _kind_passing(passing: Passing, kind: ArgumentKind) -> ArgumentKind:
     """The kind that passes a check where ``kind`` does not."""
     if passing.is_length:
-        return dataclasses.replace(kind, value=passing.value)
+        known = kind if kind.name in ("list", "tuple") else ArgumentKind("list")
+        return dataclasses.replace(known, value=passing.value)
     return ArgumentKind("value" if isinstance(passing.value, list) else "number", passing.value)
 
 
@@ -185,6 +201,9 @@ def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[
                 is_refused = isinstance({}, classes) and not isinstance([], classes) and not isinstance(value, dict)
                 if path in plan.kinds and is_refused:
                     yield Change(path, _as_dictionary(plan.kinds[path]))
+                is_text = isinstance("", classes) and not isinstance([], classes) and not isinstance(value, str)
+                if path in plan.kinds and is_text:
+                    yield from _of_one_and_all(Change(path, ArgumentKind("text", "", certain=False)))
                 for cls in _classes_in(classes):
                     if path in plan.kinds and not isinstance(value, cls):
                         yield from _with_alike(path, first_guess(path.rpartition(".")[2], cls, plan.namespace), plan)

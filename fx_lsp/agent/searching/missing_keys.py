@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.frame_code import names_in, tree_of, value_of
-from fx_lsp.agent.inventing.failed_checks import names_in_check
+from fx_lsp.agent.inventing.checks.failed_checks import names_in_check
 from fx_lsp.agent.own_files import is_own_file
 from fx_lsp.agent.running.records import AttributeName
 from fx_lsp.agent.searching.wanted_inputs import TensorLike, Wanted, replaced, value_at, with_key, without_indices

@@ -27,7 +27,7 @@ from fx_lsp.agent.importing.stand_ins import (
     star_imported,
 )
 from fx_lsp.agent.importing.tried_imports import tried_import
-from fx_lsp.agent.inventing.error_words import in_plain_words
+from fx_lsp.agent.inventing.error_words import in_plain_words, is_about_invented
 from fx_lsp.agent.inventing.invented_values import (
     InventedHolder,
     InventedModule,
@@ -198,6 +198,8 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     if raised_by_program and not is_certain:
         blamed = "the arguments that fx-lsp invented" if built.recipe.made_up else "weights that could not be loaded"
         return f"it raises {_told(cause, belongs)}, possibly because of {blamed}"
+    if built.recipe.made_up and is_about_invented(error):
+        return "it passes a value that fx-lsp invented to an operation; a graph may hold the real value"
     if built.recipe.made_up and _calls_method_of_plain_value(cause, belongs):
         return "it calls a method of a value that fx-lsp invented"
     return _doubt_about_modules(error, refused, built.root)

@@ -230,7 +230,7 @@ class Secret:
 class Layer(nn.Module):
     def __init__(self, secret):
         super().__init__()
-        if type(secret).__name__ != "Secret":
+        if hash(type(secret)) != hash(Secret):
             raise ValueError("not the one")
 
     def forward(self, x):

@@ -58,7 +58,7 @@ def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -
 
     ``path_of`` returns the path of an invented value, and an empty string for any other value.
     """
-    yield from _passing(frame, line, lambda tests, names: _invented_parts(tests, names, path_of))
+    yield from _passing(frame, line, lambda tests, names: invented_parts(tests, names, path_of))
 
 
 def passing_defaults(frame: FrameType, line: int, paths_named: Callable[[str], Sequence[str]]) -> Iterator[Passing]:
@@ -75,7 +75,7 @@ _Parts = Callable[[tuple[ast.expr, ...], dict[str, Any]], Iterable[tuple[str, An
 
 def _passing(frame: FrameType, line: int, parts_of: _Parts) -> Iterator[Passing]:
     names = names_in(frame, line)
-    for check in _checks_at(frame.f_code, line):
+    for check in checks_at(frame.f_code, line):
         if not all(map(is_pure, check.tests)):
             continue
         numbers = _numbers_in(check.tests, names)
@@ -93,7 +93,7 @@ def _substitutes(path: str, value: Any, numbers: Sequence[int]) -> Iterator[tupl
     if isinstance(value, int):
         yield from ((Passing(path, one), one) for one in _candidates(int(value), numbers))
         return
-    yield from ((Passing(path, length, is_length=True), _resized(value, length)) for length in _LENGTHS)
+    yield from ((Passing(path, length, is_length=True), resized(value, length)) for length in _LENGTHS)
     increasing = [*range(1, len(value) + 1)]
     yield Passing(path, increasing), increasing
 
@@ -104,7 +104,7 @@ def passing_without(frame: FrameType, line: int, path_of: Callable[[Any], str]) 
     ``assert config is None or isinstance(config, dict)`` accepts None. ``path_of`` is as in `passing_values`.
     """
     names = names_in(frame, line)
-    for check in _checks_at(frame.f_code, line):
+    for check in checks_at(frame.f_code, line):
         tests = check.tests if all(map(is_pure, check.tests)) else ()
         for node in (node for test in tests for node in ast.walk(test)):
             match node:
@@ -123,7 +123,7 @@ def flags_before(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> 
     names = names_in(frame, line)
     for check in _branches_at(frame.f_code, line):
         flags = {ast.unparse(flag) for test in check.tests for flag in _flags_in(test)}
-        parts = _invented_parts(check.tests, names, path_of) if all(map(is_pure, check.tests)) else []
+        parts = invented_parts(check.tests, names, path_of) if all(map(is_pure, check.tests)) else []
         yield from (path for part, _, path in parts if part in flags and _holds(check, names, part, False))
 
 
@@ -142,11 +142,13 @@ def _flags_in(test: ast.expr) -> Iterator[ast.expr]:
 def passing_options(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
     """Names of options, each with a value that would make the check that raised at ``line`` of ``frame`` pass.
 
-    ``assert self.num_classes == 0`` passes if ``num_classes`` is 0, no matter where its value comes from.
+    ``assert self.num_classes == 0`` passes if ``num_classes`` is 0, no matter where its value comes from. An option may
+    also be a class: ``if conv is nn.Conv3d: … else: raise``.
     """
-    for check in _checks_at(frame.f_code, line):
+    names = names_in(frame, line)
+    for check in checks_at(frame.f_code, line):
         for test in check.tests:
-            option = _option(test, passes=check.passes)
+            option = _option(test, names, passes=check.passes)
             if option is not None:
                 yield option
 
@@ -157,7 +159,7 @@ def passing_attributes(frame: FrameType, line: int) -> Iterator[tuple[Any, str, 
     ``assert config.kind == Kind.ENCODER`` passes if ``kind`` is that member of the enumeration.
     """
     names = names_in(frame, line)
-    for check in _checks_at(frame.f_code, line):
+    for check in checks_at(frame.f_code, line):
         for test in check.tests:
             match test:
                 case ast.Compare(left=ast.Attribute(value=owner, attr=name), ops=[operation], comparators=[wanted]):
@@ -171,7 +173,7 @@ def numbers_of_check(frame: FrameType, line: int) -> list[int]:
     """The numbers that the check that raised at ``line`` of ``frame`` compares, including those in tuples and lists."""
     found: dict[int, None] = {}
     names = names_in(frame, line)
-    tests = [test for check in _checks_at(frame.f_code, line) for test in check.tests]
+    tests = [test for check in checks_at(frame.f_code, line) for test in check.tests]
     for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.expr)):
         with contextlib.suppress(Exception):
             value = value_of(node, names)
@@ -184,7 +186,7 @@ def shapes_of_check(frame: FrameType, line: int) -> list[tuple[int, ...]]:
     """The tuples and lists of several sizes that the check that raised at ``line`` of ``frame`` compares."""
     found: dict[tuple[int, ...], None] = {}
     names = names_in(frame, line)
-    tests = [test for check in _checks_at(frame.f_code, line) for test in check.tests]
+    tests = [test for check in checks_at(frame.f_code, line) for test in check.tests]
     compared = [node for test in tests for node in ast.walk(test) if isinstance(node, ast.Compare)]
     for side in (side for node in compared for side in (node.left, *node.comparators)):
         match side:
@@ -199,7 +201,7 @@ def shapes_of_check(frame: FrameType, line: int) -> list[tuple[int, ...]]:
 
 def names_in_check(frame: FrameType, line: int) -> list[str]:
     """The names of the variables and attributes in the check that raised at ``line`` of ``frame``."""
-    tests = (test for check in _checks_at(frame.f_code, line) for test in check.tests)
+    tests = (test for check in checks_at(frame.f_code, line) for test in check.tests)
     names = (_name_of(node) for test in tests for node in ast.walk(test) if isinstance(node, ast.expr))
     return list(dict.fromkeys(filter(None, names)))
 
@@ -209,7 +211,7 @@ def lists_in_check(frame: FrameType, line: int) -> Iterator[tuple[str, Literal["
 
     Each comes with which of the two it may be.
     """
-    for check in _checks_at(frame.f_code, line):
+    for check in checks_at(frame.f_code, line):
         for test in check.tests:
             match test, check.passes:
                 case (ast.Call() as call, True) | (ast.UnaryOp(op=ast.Not(), operand=ast.Call() as call), False):
@@ -219,17 +221,50 @@ def lists_in_check(frame: FrameType, line: int) -> Iterator[tuple[str, Literal["
                             yield _name_of(call.args[0]), "tuple" if kinds == {"tuple"} else "list"
 
 
-def _option(test: ast.expr, *, passes: bool) -> tuple[str, Any] | None:
+def _option(test: ast.expr, names: dict[str, Any], *, passes: bool) -> tuple[str, Any] | None:
     """The option that ``test`` reads, and a value with which the test holds (``passes``) or does not hold."""
+    value: Any
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _option(operand, passes=not passes)
-        case ast.Compare(left=left, ops=[operation], comparators=[ast.Constant(value=value)]):
+            return _option(operand, names, passes=not passes)
+        case ast.Compare(left=left, ops=[operation], comparators=[compared]):
             is_wanted = isinstance(operation, (ast.Eq, ast.Is) if passes else (ast.NotEq, ast.IsNot))
-            name = _name_of(left) if is_wanted else ""
+            is_constant = isinstance(compared, ast.Constant)
+            value = compared.value if isinstance(compared, ast.Constant) else _class_of(compared, names)
+            name = _name_of(left) if is_wanted and (is_constant or value is not None) else ""
+        case ast.Call(func=ast.Name(id="issubclass"), args=[ast.Name(id=name), asked]) if passes:
+            value = _class_of(asked, names)
+            name = name if value is not None else ""
         case _:
             name, value = _name_of(test), passes
     return (name, value) if name else None
+
+
+def _class_of(node: ast.expr, names: dict[str, Any]) -> type | None:
+    """The class that an expression names; None if it names none."""
+    with contextlib.suppress(Exception, Misused):
+        value = value_of(node, names) if isinstance(node, PARTS) else None
+        return value if isinstance(value, type) else None
+    return None
+
+
+def class_names_in_check(frame: FrameType, line: int) -> Iterator[tuple[str, str]]:
+    """Names of classes that the check that raised at ``line`` of ``frame`` compares, each with the name that it wants.
+
+    ``if space.__class__.__name__ == "Box": … else: raise`` wants the name ``Box`` instead of that of the class.
+    """
+    names = names_in(frame, line)
+    for check in checks_at(frame.f_code, line):
+        for test in check.tests:
+            match test, check.passes:
+                case (ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str(wanted))]), True) | (
+                    ast.Compare(left=left, ops=[ast.NotEq()], comparators=[ast.Constant(value=str(wanted))]),
+                    False,
+                ):
+                    with contextlib.suppress(Exception, Misused):
+                        value = value_of(left, names) if is_pure(left) else None
+                        if type(value) is str:
+                            yield value, wanted
 
 
 def _name_of(node: ast.expr) -> str:
@@ -240,7 +275,7 @@ def _name_of(node: ast.expr) -> str:
     return ""
 
 
-def _checks_at(code: CodeType, line: int) -> tuple[Check, ...]:
+def checks_at(code: CodeType, line: int) -> tuple[Check, ...]:
     """The ``assert`` at a line, or the tests that lead to the ``raise`` there; the innermost first."""
     tree = tree_of(code)
     return _checks_in(tree, line) if tree is not None else ()
@@ -276,7 +311,7 @@ def _raises_at(statement: ast.stmt, line: int) -> bool:
     return isinstance(statement, ast.Raise) and is_at(statement, line)
 
 
-def _invented_parts(
+def invented_parts(
     tests: tuple[ast.expr, ...], names: dict[str, Any], path_of: Callable[[Any], str]
 ) -> list[tuple[str, Any, str]]:
     """The expressions in ``tests`` whose values are invented numbers or lists, with these values and their paths."""
@@ -332,7 +367,7 @@ def _candidates(value: int, others: Sequence[int]) -> list[int]:
     return [one for one in dict.fromkeys((*positive, 0)) if one != value]
 
 
-def _resized(items: Any, length: int) -> list[Any]:
+def resized(items: Any, length: int) -> list[Any]:
     """A plain list of another length."""
     plain = list.__getitem__(items, slice(None))
     return (plain * length)[:length]
