@@ -1,7 +1,7 @@
 """Finds the tables in which a program looks something up, and the keys that they have.
 
-Examples are ``mode in MODES``, ``BLOCKS[name]``, ``"target" in config``, ``getattr(models, name)``,
-``globals()[name]`` and ``eval(name)``.
+Examples are ``mode in MODES``, ``BLOCKS[name]``, ``REGISTRY.get(name)``, ``"target" in config``,
+``getattr(models, name)``, ``globals()[name]`` and ``eval(name)``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from fx_lsp.agent.frame_code import tree_of
-from fx_lsp.agent.inventing.invented_values import Misused
+from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused
 
 SHORTEST = 3
 """The fewest characters of a string in the program that may be part of a name that it looks up."""
@@ -96,6 +96,8 @@ def lookups(frame: FrameType) -> Iterator[Lookup]:
                 pass
             case ast.Call(func=ast.Name(id="getattr"), args=[table, key, *_]):
                 pass
+            case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[key, *_]):
+                pass
             case ast.Call(func=ast.Name(id="eval"), args=[ast.Name() | ast.Attribute() | ast.Subscript() as key]):
                 table = _GLOBALS
             case _:
@@ -110,10 +112,20 @@ def lookups(frame: FrameType) -> Iterator[Lookup]:
         except (Exception, Misused):  # it uses a value that is gone
             continue
         if isinstance(node, ast.Call) and table is not _GLOBALS:
-            if not isinstance(among, ModuleType):
+            among = vars(among) if isinstance(among, ModuleType) else _table_of(among, node)
+            if among is None:
                 continue
-            among = vars(among)
         yield Lookup(value, among, isinstance(node, ast.Compare), frame.f_code, calls.get(id(node)))
+
+
+def _table_of(owner: Any, call: ast.Call) -> Mapping[str, Any] | None:
+    """The table in which ``owner.get(key)`` looks the key up: a mapping, or the one that a registry consists of."""
+    if not isinstance(call.func, ast.Attribute) or isinstance(owner, InventedSettings):
+        return None
+    if isinstance(owner, Mapping):
+        return owner
+    tables = (value for value in getattr(owner, "__dict__", {}).values() if type(value) is dict and value)
+    return next((table for table in tables if all(type(key) is str for key in table)), None)
 
 
 def _does_something(node: ast.AST) -> bool:

@@ -148,6 +148,38 @@ def test_checks_show_what_is_wanted(constructor: Callable[..., None], shown: str
     assert made(constructor) == shown
 
 
+class Registry:
+    """As in mmcv."""
+
+    def __init__(self) -> None:
+        self.name = "blocks"
+        self.classes: dict[str, type] = {}
+
+    def get(self, name: str) -> Any:
+        return self.classes.get(name)
+
+
+class Block(nn.Linear):
+    def __init__(self, depth: Any, width: Any) -> None:
+        super().__init__(depth, width)
+
+
+REGISTRY = Registry()
+REGISTRY.classes["Block"] = Block
+
+
+def test_a_class_is_found_in_a_registry_and_gets_its_arguments() -> None:
+    def constructor(self: Any, backbone: Any) -> None:
+        given = backbone.copy()
+        kind = given.pop("type")
+        cls = REGISTRY.get(kind)
+        if cls is None:
+            raise KeyError(f"{kind} is not in the {REGISTRY.name} registry")
+        self.backbone = cls(**given)
+
+    assert made(constructor) == "M(backbone=…)"
+
+
 def test_what_only_bounds_are_read_of_is_a_slice_where_an_operation_receives_it() -> None:
     def constructor(self: Any, parts: Any) -> None:
         self.parts = parts
