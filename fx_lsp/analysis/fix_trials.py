@@ -102,7 +102,14 @@ class FixTrials:
 
     def _found(self, failure: Failure) -> tuple[Fix, ...]:
         results = self._scheduler.results
-        return self.find_fixes(failure, self._reader(results.owner(failure)), results.calls_with(failure))
+        owner = results.owner(failure)
+        found = self.find_fixes(failure, self._reader(owner), results.calls_with(failure))
+        return self._usable(found, owner[1].target) if owner else found
+
+    def _usable(self, fixes: Iterable[Fix], target: Target) -> tuple[Fix, ...]:
+        """``fixes`` without those with which a target could not be exported to ONNX, if the workspace does that."""
+        to_onnx = self._scheduler.uses.of(target).to_onnx
+        return tuple(fix for fix in fixes if not (to_onnx and fix.adds_operator))
 
     def _reader(self, owner: tuple[str, Traced] | None) -> ReadText:
         workspace = self._scheduler.workspace
@@ -220,7 +227,11 @@ class FixTrials:
             return
         lines_of, read = self._scheduler.documents.snapshot().lines_of, self._reader((path, traced))
         attempt = partial(self._attempt_chain, path, traced, failure)
-        found = await proven_chain(proofs, lines_of, read, code_edits, attempt)
+
+        def usable(stop: Failure, read: ReadText) -> tuple[Fix, ...]:
+            return self._usable(code_edits(stop, read), traced.target)
+
+        found = await proven_chain(proofs, lines_of, read, usable, attempt)
         if found is not None:
             fix, proof = found
             self._chains[failure] = report, fix

@@ -60,7 +60,7 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
         text = definition(source, operator, name, guess.body, torch.name)
         edited = with_function(source, operator.statements, operator.extraction, name, text)
         title = f"Move {described(operator.statements[at:])} into the custom operator {name}{guess.described}"
-        yield Fix(title, changes_between(source.path, source.text, edited))
+        yield Fix(title, changes_between(source.path, source.text, edited), adds_operator=True)
 
 
 def _operator(source: Source, node: ast.expr) -> Operator | None:

@@ -54,4 +54,5 @@ def _digest(text: str | None) -> str | None:
 def _fix(fields: dict[str, object]) -> Fix:
     changes = fields["changes"]
     assert isinstance(changes, list)
-    return Fix(str(fields["title"]), tuple(TextChange(Span(**one["span"]), one["text"]) for one in changes))
+    made = tuple(TextChange(Span(**one["span"]), one["text"]) for one in changes)
+    return Fix(str(fields["title"]), made, adds_operator=bool(fields["adds_operator"]))

@@ -40,6 +40,7 @@ class _Edits:
     lines_of: LinesOf
     texts: Mapping[str, EditedText] = field(default_factory=dict)
     titles: tuple[str, ...] = ()
+    adds_operator: bool = False
     further: tuple[Span, ...] = ()
     """The places that all edits but the first mend, in the first text."""
 
@@ -52,7 +53,13 @@ class _Edits:
             if path in texts:
                 texts[path] = texts[path].after(fix.changes)
         further = () if place is None else (self.first_place(place),)
-        return replace(self, texts=texts, titles=(*self.titles, fix.title), further=(*self.further, *further))
+        return replace(
+            self,
+            texts=texts,
+            titles=(*self.titles, fix.title),
+            adds_operator=self.adds_operator or fix.adds_operator,
+            further=(*self.further, *further),
+        )
 
     def first_place(self, place: Span) -> Span:
         """Where what is at ``place`` of the edited text was at first."""
@@ -62,7 +69,8 @@ class _Edits:
     def fix(self) -> Fix:
         """All edits as one."""
         titles = [title if not at else title[:1].lower() + title[1:] for at, title in enumerate(self.titles)]
-        return Fix("; then ".join(titles), tuple(change for text in self.texts.values() for change in text.changes))
+        changes = tuple(change for text in self.texts.values() for change in text.changes)
+        return Fix("; then ".join(titles), changes, self.adds_operator)
 
 
 async def proven_chain(

@@ -56,6 +56,8 @@ class CaptureCall:
     """The parameters, of functions of this file, that what is captured is made of."""
     is_whole: bool = False
     """Whether the call is ``torch.compile(…, fullgraph=True)``."""
+    to_onnx: bool = False
+    """Whether the call is ``torch.onnx.export``."""
 
 
 def capture_calls(names: Names, tree: ast.Module, onnx_exports: Callable[[], bool]) -> Iterator[CaptureCall]:
@@ -73,7 +75,9 @@ def capture_calls(names: Names, tree: ast.Module, onnx_exports: Callable[[], boo
             found, root = ("fx", traced.root), traced.root
         if found and root is not None:
             made_of, passed = origins.of(root, place)
-            yield CaptureCall(found[0], made_of, passed, found[0] == "compile" and _says(call, "fullgraph"))
+            is_whole = found[0] == "compile" and _says(call, "fullgraph")
+            to_onnx = (names.qualified(call.func) or "").startswith("torch.onnx.")
+            yield CaptureCall(found[0], made_of, passed, is_whole, to_onnx)
     yield from _wrapped(tree, names)
 
 

@@ -53,6 +53,8 @@ class CaptureUse:
     captures: frozenset[Capture] = frozenset()
     is_whole: bool = False
     """Whether it is compiled with ``fullgraph=True``."""
+    to_onnx: bool = False
+    """Whether it is exported to ONNX, which has none of the program's own operators."""
 
 
 @dataclass
@@ -126,7 +128,7 @@ class CaptureUses:
         captures: frozenset[Capture] = frozenset().union(*(use.captures for use in found))
         if target.intent == "explicit":
             captures |= {"fx"}
-        return CaptureUse(captures, any(use.is_whole for use in found))
+        return CaptureUse(captures, any(use.is_whole for use in found), any(use.to_onnx for use in found))
 
     def changed(self, path: str) -> None:
         """Look at a file again in the next `update`."""
@@ -180,12 +182,15 @@ class CaptureUses:
     def _found(self) -> dict[_Node, CaptureUse]:
         captures: dict[_Node, set[Capture]] = defaultdict(set)
         whole: set[_Node] = set()
+        onnx: set[_Node] = set()
         for path, call in [*self._calls(), *self._calls_elsewhere()]:
             for node in self._reached(path, call.made_of):
                 captures[node].add(call.capture)
                 if call.is_whole:
                     whole.add(node)
-        return {node: CaptureUse(frozenset(found), node in whole) for node, found in captures.items()}
+                if call.to_onnx:
+                    onnx.add(node)
+        return {node: CaptureUse(frozenset(found), node in whole, node in onnx) for node, found in captures.items()}
 
     def _calls(self) -> Iterator[tuple[str, CaptureCall]]:
         for path, is_marked in self._marked.items():

@@ -38,7 +38,8 @@ class Folder:
             for target in find_targets(str(file), self.text(str(file)) or "") or ():
                 use = self.uses.of(target)
                 if use.captures:
-                    shown[target.title] = ", ".join(sorted(use.captures)) + (" whole" if use.is_whole else "")
+                    remark = " whole" if use.is_whole else " to ONNX" if use.to_onnx else ""
+                    shown[target.title] = ", ".join(sorted(use.captures)) + remark
         return shown
 
 
@@ -50,7 +51,7 @@ class Folder:
         ("only_compile", {"Net": "compile"}),
         ("compile_fullgraph", {"Norm": "compile whole"}),
         ("only_trace", {"Net": "fx"}),
-        ("onnx", {"Segmenter": "export"}),
+        ("onnx", {"Segmenter": "export to ONNX"}),
         ("pt2e", {"Mobile": "export"}),
         ("nothing", {}),
     ],

@@ -28,6 +28,8 @@ class Fix:
     """In the imperative, e.g. ``Insert torch.fx.wrap("len")``."""
     changes: tuple[TextChange, ...]
     """The changes do not overlap, and each refers to the text before any of them is applied."""
+    adds_operator: bool = False
+    """Whether the program gets an operator of its own, which other runtimes do not have."""
 
     @property
     def is_directive(self) -> bool:
