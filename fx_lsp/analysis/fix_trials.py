@@ -87,13 +87,21 @@ class FixTrials:
         return (fix,) if fix and owner and owner[1].report is report else ()
 
     async def one_by_one(self, failure: Failure) -> AsyncIterator[Fix]:
-        """The edits that are tried for a failure; at last the one that `prove` finds by putting others together."""
+        """The edits that are tried for a failure, and the one that `prove` finds by putting others together.
+
+        Those that add an operator to the program come last.
+        """
         fixes = await asyncio.to_thread(self.first_fixes, failure)
-        for fix in fixes:
-            yield fix
-        for fix in self.chained(failure):
-            if fix not in fixes:
+        yielded: list[Fix] = []
+        for adds_operator in (False, True):
+            single = [fix for fix in fixes if fix.adds_operator == adds_operator]
+            for fix in single:
                 yield fix
+            yielded += single
+            for fix in self.chained(failure):
+                if fix not in yielded:
+                    yielded.append(fix)
+                    yield fix
 
     def in_order(self, failure: Failure, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
         """``fixes``, first those that may also fix what another capture that counts for the target rejects there."""
@@ -184,7 +192,7 @@ class FixTrials:
         proof = await self._tried(failure, fix, path, traced)
         if traced.report is not None:
             self._known[failure, fix] = traced.report, proof
-            await self._put_together(failure, path, traced, traced.report)
+            await self._put_together(failure, fix, path, traced, traced.report)
         return proof
 
     async def _tried(self, failure: Failure, fix: Fix, path: str, traced: Traced) -> Proof:
@@ -219,19 +227,26 @@ class FixTrials:
         alone = await self.attempt(path, traced, [failure], fix, function_only=True)
         return alone if alone.verdict == "proven" else proof
 
-    async def _put_together(self, failure: Failure, path: str, traced: Traced, report: Report) -> None:
-        """Look for a fix of several edits, if all single ones have been tried and none is proven."""
-        begun = {fix: self.known(failure, fix) for fix in await asyncio.to_thread(self.first_fixes, failure)}
+    async def _put_together(self, failure: Failure, last: Fix, path: str, traced: Traced, report: Report) -> None:
+        """Look for a fix of several edits, if all single ones like the ``last`` have been tried and none is proven.
+
+        Edits that add an operator are put together with others only if nothing else helps.
+        """
+        fixes = await asyncio.to_thread(self.first_fixes, failure)
+        alike = [fix for fix in fixes if fix.adds_operator <= last.adds_operator]
+        begun = {fix: self.known(failure, fix) for fix in alike}
         proofs = [(fix, proof) for fix, proof in begun.items() if proof is not None]
         if len(proofs) < len(begun) or any(proof.verdict == "proven" for _, proof in proofs):
             return
         lines_of, read = self._scheduler.documents.snapshot().lines_of, self._reader((path, traced))
         attempt = partial(self._attempt_chain, path, traced, failure)
 
-        def usable(stop: Failure, read: ReadText) -> tuple[Fix, ...]:
-            return self._usable(code_edits(stop, read), traced.target)
+        def further(stop: Failure, read: ReadText) -> tuple[Fix, ...]:
+            found = self._usable(code_edits(stop, read), traced.target)
+            return tuple(fix for fix in found if fix.adds_operator <= last.adds_operator)
 
-        found = await proven_chain(proofs, lines_of, read, usable, attempt)
+        same = [(fix, proof) for fix, proof in proofs if fix.adds_operator == last.adds_operator]
+        found = await proven_chain(same, lines_of, read, further, attempt)
         if found is not None:
             fix, proof = found
             self._chains[failure] = report, fix

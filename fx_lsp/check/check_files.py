@@ -289,6 +289,8 @@ class _Run:
     def _as_problem(self, finding: Finding) -> Problem:
         proofs = self._engine.proofs
         fixes = proofs.trials.fixes(finding.failure) if self._with_fixes else ()
+        if not all(fix.adds_operator for fix in fixes):  # an operator is long, and only needed if nothing else helps
+            fixes = tuple(fix for fix in fixes if not fix.adds_operator)
         tried = {fix: proofs.trials.known(finding.failure, fix) for fix in fixes}
         return Problem(finding, fixes, {fix: proof for fix, proof in tried.items() if proof})
 

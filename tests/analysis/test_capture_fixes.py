@@ -168,7 +168,9 @@ async def test_a_fix_is_proven(engine: Engine, capture: Capture, body: str, mend
 
 async def test_a_fix_that_changes_an_output_is_refuted(engine: Engine) -> None:
     tried = await fixed(engine, "if x.sum() > 0:\n    return x[:1] * 2\nreturn x - 1", "export")
-    assert [verdict for verdict, _, _ in tried] == 4 * ["refuted"], tried
+    in_operators = [verdict for verdict, _, text in tried if "_forward_result(x)" in text]
+    assert [verdict for verdict, _, _ in tried] == [*4 * ["refuted"], *in_operators], tried
+    assert in_operators == ["refuted", "proven"], "the size of the result depends on data"
 
 
 @pytest.mark.parametrize("failing", ["int(x.sum())", "min(x.untyped_storage().data_ptr(), 1)"])
@@ -183,14 +185,14 @@ async def test_a_fix_may_leave_a_failure_that_was_known_on_the_other_side_of_a_c
 async def test_the_calls_that_trace_are_not_edited_for_another_capture(engine: Engine) -> None:
     body = "torch.fx.symbolic_trace\nreturn x.new_zeros(int(x.argmax()))"
     texts = [text for _, _, text in await fixed(engine, body, "export")]
-    assert [text.partition("\n")[0] for text in texts] == 2 * ["torch.fx.symbolic_trace"]
+    assert {text.partition("\n")[0] for text in texts} == {"torch.fx.symbolic_trace"}
     assert texts[0].endswith("return x.new_zeros(x.argmax().item())")
 
 
 async def test_a_number_that_is_not_an_integer_stays_one(engine: Engine) -> None:
     tried = await fixed(engine, "n = int(x.sum() + 0.5)\nreturn x.sum(0) * n", "export")
     verdicts = {text.partition("\n")[0]: verdict for verdict, _, text in tried}
-    assert verdicts == {"n = (x.sum() + 0.5).long()": "proven"}, tried
+    assert verdicts["n = (x.sum() + 0.5).long()"] == "proven", tried
 
 
 @pytest.mark.parametrize(
@@ -211,7 +213,8 @@ async def test_a_number_that_is_not_an_integer_stays_one(engine: Engine) -> None
 async def test_several_edits_are_proven_together(engine: Engine, body: str, title: str, mended: str) -> None:
     failure = await first_failure(engine, body, "export")
     trials = engine.proofs.trials
-    alone = [(await trials.prove(failure, fix)).verdict for fix in trials.first_fixes(failure)]
+    plain = [fix for fix in trials.first_fixes(failure) if not fix.adds_operator]
+    alone = [(await trials.prove(failure, fix)).verdict for fix in plain]
     assert "proven" not in alone
     first, *_ = trials.fixes(failure)
     proof = trials.known(failure, first)
