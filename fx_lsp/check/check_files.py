@@ -289,10 +289,12 @@ class _Run:
     def _as_problem(self, finding: Finding) -> Problem:
         proofs = self._engine.proofs
         fixes = proofs.trials.fixes(finding.failure) if self._with_fixes else ()
-        if not all(fix.adds_operator for fix in fixes):  # an operator is long, and only needed if nothing else helps
-            fixes = tuple(fix for fix in fixes if not fix.adds_operator)
         tried = {fix: proofs.trials.known(finding.failure, fix) for fix in fixes}
-        return Problem(finding, fixes, {fix: proof for fix, proof in tried.items() if proof})
+        proofs_known = {fix: proof for fix, proof in tried.items() if proof}
+        if not all(fix.adds_operator for fix in fixes):  # an operator is long, and only needed if nothing else helps
+            proven = {fix for fix, proof in proofs_known.items() if proof.verdict == "proven"}
+            fixes = tuple(fix for fix in fixes if not fix.adds_operator or fix in proven)
+        return Problem(finding, fixes, proofs_known)
 
     def _settings_of(self, path: str) -> Settings:
         project = project_of(path)
