@@ -232,6 +232,8 @@ class FixTrials:
 
         Edits that add an operator are put together with others only if nothing else helps.
         """
+        if self.chained(failure):
+            return
         fixes = await asyncio.to_thread(self.first_fixes, failure)
         alike = [fix for fix in fixes if fix.adds_operator <= last.adds_operator]
         begun = {fix: self.known(failure, fix) for fix in alike}

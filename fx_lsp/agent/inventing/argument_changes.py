@@ -388,7 +388,8 @@ def _slices(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """Slices instead of settings of which only the bounds were read, which the program passes to an operation."""
     for path in [path for path in suspects_of(error, plan) if path in plan.kinds]:
         read = {one.rpartition(".")[2] for one in plan.kinds if one.startswith(f"{path}.")}
-        if plan.kinds[path].name == "settings" and read <= {"start", "stop", "step"}:
+        is_slice = read <= {"start", "stop", "step"} and not read.isdisjoint({"start", "stop"})
+        if plan.kinds[path].name == "settings" and is_slice:
             others = (*plan.in_other_items(path), *plan.in_other_settings(path))
             yield Change(path, ArgumentKind("value", slice(0, FEW)), others=others)
 

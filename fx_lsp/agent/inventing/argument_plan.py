@@ -79,7 +79,7 @@ class ArgumentPlan:
     """The path of the settings whose names were asked for last, as ``**settings`` does."""
     made: dict[int, tuple[str, Any]] = field(default_factory=dict)
     """By ``id``: the path and the object, for each module, class or other object that the last build invented."""
-    compared: dict[str, dict[int | str, None]] = field(default_factory=dict)
+    compared: dict[str, dict[int | str | type, None]] = field(default_factory=dict)
     """By the path of an invented number or string: the others that the program compared it with."""
     tested: set[str] = field(default_factory=set)
     """The paths of the invented numbers on which the program has based decisions."""

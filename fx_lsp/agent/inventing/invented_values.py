@@ -145,8 +145,6 @@ class _Number(Probe):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             raise Misused(self.path, ArgumentKind("text", other))
-        if isinstance(other, type):
-            raise Misused(self.path, ArgumentKind("value", other))
         return self._tested_by("__eq__", other)
 
     def __ne__(self, other: object) -> bool:
@@ -160,11 +158,11 @@ class _Number(Probe):
 class InventedInt(_Number, int):
     """An invented int. What is added to a list or a tuple, as by ``[3] + widths``, is one itself."""
 
-    compared: dict[int | str, None]
-    """Collects the different numbers that the int is compared with, since the program may require one of them."""
+    compared: dict[int | str | type, None]
+    """Collects the numbers and classes that the int is compared with, since the program may require one of them."""
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is int and int(self) != other:
+        if isinstance(other, type) or (type(other) is int and int(self) != other):
             self.compared[other] = None
         return super().__eq__(other)
 
@@ -192,7 +190,7 @@ class InventedFloat(_Number, float):
 class InventedText(Probe, str):
     """An invented str. Unless it is ``certain``, comparing it with another string raises `Misused` for that string."""
 
-    compared: dict[int | str, None]
+    compared: dict[int | str | type, None]
     """Collects the different strings that a ``certain`` string is compared with, like those of `InventedInt`, and those
     that the program looks for in the string."""
     __len__ = str.__len__
@@ -430,6 +428,13 @@ class InventedDictionary(InventedSettings, dict[str, Any]):  # type: ignore[misc
         return self[key]
 
 
+class LastLayer(torch.nn.Linear):
+    """The last layer of an invented network, which may also be the last of several: ``classifier[-1].in_features``."""
+
+    def __getitem__(self, index: object) -> LastLayer:
+        return self
+
+
 class InventedModule(torch.nn.Module):
     """A placeholder for an unknown module. It accepts any arguments, and its call is recorded as one node."""
 
@@ -449,7 +454,7 @@ class InventedModule(torch.nn.Module):
                 raise
         make = self.__dict__.get("_make")
         if make is None and name in _LAST_LAYERS:
-            return self._modules.setdefault(name, torch.nn.Linear(WIDTH, WIDTH))
+            return self._modules.setdefault(name, LastLayer(WIDTH, WIDTH))
         if make is None:
             return int(number_for(name))
         value = make(name)
@@ -486,7 +491,7 @@ _ACTIVATIONS = (torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.GELU, torch.nn.ELU, 
 
 _BY_NAME: tuple[tuple[re.Pattern[str], tuple[type[torch.nn.Module], ...]], ...] = (
     (re.compile("norm"), (torch.nn.LayerNorm, torch.nn.BatchNorm2d, torch.nn.GroupNorm)),
-    (re.compile("(?<![a-z])act|activation|nonlin"), _ACTIVATIONS),  # not an extractor or a factor
+    (re.compile("(?<![a-z])act|activation|nonlin"), _ACTIVATIONS),  # but not `extractor` or `factor`
     (re.compile("conv"), (torch.nn.Conv2d, torch.nn.ConvTranspose2d)),
     (re.compile("linear"), (torch.nn.Linear,)),
 )

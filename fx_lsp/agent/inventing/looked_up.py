@@ -109,22 +109,27 @@ def lookups(frame: FrameType) -> Iterator[Lookup]:
             continue
         try:
             value, among = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (key, table))
+            if isinstance(node, ast.Call) and table is not _GLOBALS:
+                among = _namespace(among) if isinstance(node.func, ast.Name) else _table_of(among)
         except (Exception, Misused):  # it uses a value that is gone
             continue
-        if isinstance(node, ast.Call) and table is not _GLOBALS:
-            among = vars(among) if isinstance(among, ModuleType) else _table_of(among, node)
-            if among is None:
-                continue
+        if among is None:
+            continue
         yield Lookup(value, among, isinstance(node, ast.Compare), frame.f_code, calls.get(id(node)))
 
 
-def _table_of(owner: Any, call: ast.Call) -> Mapping[str, Any] | None:
+def _namespace(owner: Any) -> Mapping[str, Any] | None:
+    """Where ``getattr(module, name)`` looks a name up; None for what is no module."""
+    return vars(owner) if isinstance(owner, ModuleType) else None
+
+
+def _table_of(owner: Any) -> Mapping[str, Any] | None:
     """The table in which ``owner.get(key)`` looks the key up: a mapping, or the one that a registry consists of."""
-    if not isinstance(call.func, ast.Attribute) or isinstance(owner, InventedSettings):
+    if isinstance(owner, ModuleType | InventedSettings):
         return None
     if isinstance(owner, Mapping):
         return owner
-    tables = (value for value in getattr(owner, "__dict__", {}).values() if type(value) is dict and value)
+    tables = (value for value in vars(owner).values() if type(value) is dict and value)
     return next((table for table in tables if all(type(key) is str for key in table)), None)
 
 

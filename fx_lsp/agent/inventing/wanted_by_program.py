@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.frame_code import tree_of, value_of
-from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, class_behind, first_guess, items_of
+from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, class_behind, first_guess, items_of
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
 from fx_lsp.agent.inventing.checks.failed_checks import (
@@ -188,7 +188,8 @@ def compared_with(plan: ArgumentPlan) -> Iterator[Change]:
     for path, others in list(plan.compared.items()):
         if path in plan.kinds:
             for other in list(others)[:MOST_OPTIONS]:
-                yield Change(path, ArgumentKind("text" if isinstance(other, str) else "number", other))
+                name: KindName = "value" if isinstance(other, type) else "text" if isinstance(other, str) else "number"
+                yield Change(path, ArgumentKind(name, other))
 
 
 def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
@@ -201,7 +202,7 @@ def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[
                 is_refused = isinstance({}, classes) and not isinstance([], classes) and not isinstance(value, dict)
                 if path in plan.kinds and is_refused:
                     yield Change(path, _as_dictionary(plan.kinds[path]))
-                is_text = isinstance("", classes) and not isinstance([], classes) and not isinstance(value, str)
+                is_text = isinstance("", classes) and not isinstance([], classes) and not isinstance(value, classes)
                 if path in plan.kinds and is_text:
                     yield from _of_one_and_all(Change(path, ArgumentKind("text", "", certain=False)))
                 for cls in _classes_in(classes):

@@ -199,7 +199,7 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         blamed = "the arguments that fx-lsp invented" if built.recipe.made_up else "weights that could not be loaded"
         return f"it raises {_told(cause, belongs)}, possibly because of {blamed}"
     if built.recipe.made_up and is_about_invented(error):
-        return "it passes a value that fx-lsp invented to an operation; a graph may hold the real value"
+        return "it passes a value that fx-lsp invented to an operation; a graph may be able to hold the real value"
     if built.recipe.made_up and _calls_method_of_plain_value(cause, belongs):
         return "it calls a method of a value that fx-lsp invented"
     return _doubt_about_modules(error, refused, built.root)

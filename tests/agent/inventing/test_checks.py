@@ -118,6 +118,38 @@ def a_width_of_an_extractor(self: Any, feature_extractor: Any) -> None:
     self.head = nn.Linear(feature_extractor.feature_size, 2)
 
 
+def a_name_that_a_loop_binds_again(self: Any, dim: Any, dims: Any) -> None:
+    assert len(dims) == dim * 2
+    assert all(dim % 4 == 0 for dim in dims)
+    self.linear = nn.Linear(dim, len(dims))
+
+
+def a_number_of_any_class(self: Any, scale: Any) -> None:
+    self.is_number = scale in (float, int) or scale == torch.Tensor
+    self.scale = scale * 2
+
+
+def a_layer_of_several(self: Any, backbone: Any) -> None:
+    self.head = nn.Linear(backbone().classifier[-1].in_features, 2)
+
+
+class Proxied:
+    """An object of which nothing can be read outside of a context."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        raise RuntimeError("outside of a context")
+
+    def get(self, name: Any) -> int:
+        return 8
+
+
+def an_object_that_can_not_be_read(self: Any, kind: Any, depth: Any) -> None:
+    self.width = Proxied().get(kind)
+    if depth != 3:
+        raise ValueError(depth)
+
+
 def two_vocabularies(self: Any, words: Any, tags: Any) -> None:
     self.emission = nn.Linear(8, len(tags))
     self.embedding = nn.Embedding(len(words), 8, padding_idx=words["<pad>"] % 8)
@@ -133,7 +165,7 @@ def two_vocabularies(self: Any, words: Any, tags: Any) -> None:
         (alike_shapes, "M(low=torch.ones((3,)), high=torch.ones((3,)))"),
         (a_rank, "M(weights=torch.ones((64, 64)))"),
         (a_mask, "M(adj=torch.ones((64, 64)))"),
-        (one_of_two_classes, "M(conv_op=Conv2d)"),
+        (one_of_two_classes, "M(conv_op=Conv3d)"),
         (the_same_class, "M(conv_op=Conv3d)"),
         (a_subclass, "M(block=Conv2d)"),
         (the_name_of_a_class, "M(space=…)"),
@@ -142,6 +174,10 @@ def two_vocabularies(self: Any, words: Any, tags: Any) -> None:
         (counts_without_names, "M(N=2, X=2, R=2)"),
         (a_width_of_an_extractor, "M(feature_extractor=…)"),
         (two_vocabularies, "M(words=…, tags=…)"),
+        (a_name_that_a_loop_binds_again, "M(dim=2, dims=[64, 64, 64, 64])"),
+        (a_number_of_any_class, "M(scale=2)"),
+        (a_layer_of_several, "M(backbone=…)"),
+        (an_object_that_can_not_be_read, "M(kind=64, depth=3)"),
     ],
 )
 def test_checks_show_what_is_wanted(constructor: Callable[..., None], shown: str) -> None:
@@ -189,6 +225,27 @@ def test_what_only_bounds_are_read_of_is_a_slice_where_an_operation_receives_it(
         return [self.heads[name](x[:, one]) for name, one in self.parts.items()]
 
     assert made(constructor, forward) == "M(parts=…)"
+
+
+def test_settings_that_an_operation_receives_are_no_slice() -> None:
+    def constructor(self: Any, config: Any) -> None:
+        self.mode, self.config = config.step, config
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self: Any, x: Any) -> Any:
+        return torch.add(self.linear(x), self.config)
+
+    assert made(constructor, forward) == "M(config=…)"
+
+
+@pytest.mark.parametrize("rank", [9, 2**31])
+def test_no_tensor_is_made_that_needs_much_memory(rank: int) -> None:
+    def constructor(self: Any, table: Any) -> None:
+        if table.dim() != rank:
+            raise ValueError(rank)
+
+    with pytest.raises(CannotInvent):
+        made(constructor)
 
 
 def test_a_check_that_nothing_passes_ends_the_search() -> None:

@@ -352,7 +352,7 @@ def _numbers_in(tests: tuple[ast.expr, ...], names: dict[str, Any]) -> list[int]
     for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.expr)):
         try:
             value = eval(ast.unparse(node), names)
-        except BaseException:  # see `_invented_parts`
+        except BaseException:  # see `invented_parts`
             continue
         if isinstance(value, int) and not isinstance(value, bool):
             numbers[int(value)] = None
@@ -392,7 +392,7 @@ def _holds(check: Check, names: dict[str, Any], part: str, value: Any) -> bool:
     """Whether the check passes with ``value`` in place of the expression ``part``."""
     try:
         results = [bool(eval(_substituted(test, part), {**names, _NAME: value})) for test in check.tests]
-    except BaseException:  # see `_invented_parts`
+    except BaseException:  # see `invented_parts`
         return False
     return any(results) == check.passes
 

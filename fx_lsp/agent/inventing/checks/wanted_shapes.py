@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
 from fx_lsp.agent.frame_code import is_pure, names_in, tree_of, value_of
 from fx_lsp.agent.inventing.argument_kinds import WIDTH
-from fx_lsp.agent.inventing.checks.failed_checks import checks_at
+from fx_lsp.agent.inventing.checks.failed_checks import LARGEST, checks_at
 from fx_lsp.agent.inventing.invented_values import Misused
+
+MOST_DIMENSIONS, MOST_ELEMENTS = 8, 1 << 22
+"""How many dimensions and elements an invented tensor may have."""
+
+MOST_WIDE = 3
+"""With more dimensions than this, all that no check asks for have a small size."""
 
 _RANKS = frozenset({"dim", "ndimension"})
 
@@ -19,7 +26,7 @@ Shape = tuple[int, ...]
 
 
 def wanted_shapes(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> Iterator[tuple[str, Shape]]:
-    """The paths of invented values of which the statement at ``line`` of ``frame`` compares the shape, with a shape.
+    """The paths of invented values whose shape ``line`` of ``frame`` compares, each with a shape to try.
 
     ``path_of`` returns the path of an invented value, and an empty string for any other value.
     """
@@ -35,7 +42,7 @@ def wanted_shapes(frame: FrameType, line: int, path_of: Callable[[Any], str]) ->
 
 
 def _tests_at(code: CodeType, line: int) -> Iterator[ast.expr]:
-    """The tests that led to a ``raise`` at a line, or that are evaluated there: it may be these that fail."""
+    """The tests that led to a ``raise`` at a line, or that are evaluated there: since one of these may have failed."""
     yield from (test for check in checks_at(code, line) for test in check.tests)
     for node in ast.walk(tree_of(code) or ast.Pass()):
         if isinstance(node, ast.Assert | ast.If) and node.lineno <= line <= (node.test.end_lineno or line):
@@ -54,15 +61,24 @@ def _value(side: ast.expr, names: dict[str, Any]) -> Any:
 def _wanted(
     asked: ast.expr, values: Sequence[Any], names: dict[str, Any], path_of: Callable[[Any], str]
 ) -> Iterator[tuple[str, Shape]]:
-    """The shape that the tensor needs of which ``asked`` reads something, to make that equal to one of ``values``."""
+    """Shapes for the tensor that ``asked`` reads something of, with which that is equal to one of ``values``."""
     with contextlib.suppress(Exception, Misused):
         tensor, index = _tensor_in(asked)
         path = path_of(value_of(tensor, names)) if tensor is not None and is_pure(tensor) else ""
-        for value in values if path else ():
-            if isinstance(value, list | tuple) and index is None:
-                yield path, tuple(int(size) for size in value)
-            elif isinstance(value, int) and index is not None:
-                yield path, (WIDTH,) * int(value) if index == _ALL else (*(WIDTH,) * index, int(value))
+        for shape in (_shape(value, index) for value in values) if path else ():
+            if shape and len(shape) <= MOST_DIMENSIONS and min(shape) >= 0 and math.prod(shape) <= MOST_ELEMENTS:
+                yield path, shape
+
+
+def _shape(value: Any, index: int | None) -> Shape:
+    """A shape that is ``value``, has that size at ``index``, or has that many dimensions; empty if there is none."""
+    if isinstance(value, list | tuple):
+        return tuple(int(size) for size in value) if index is None else ()
+    if index is None or value > LARGEST:
+        return ()
+    rank = int(value) if index == _ALL else index + 1
+    sides = (WIDTH if rank <= MOST_WIDE else 2,) * min(rank, MOST_DIMENSIONS + 1)
+    return sides if index == _ALL else (*sides[:index], int(value))
 
 
 _ALL = -1
