@@ -29,20 +29,9 @@ _MOST_STATEMENTS = 12
 """The most statements of one block that are moved together."""
 
 _NOT_TO_REPEAT = frozenset(
-    {"bernoulli", "bernoulli_", "critical", "debug", "dropout", "error", "exception", "exponential_", "info", "log"}
-    | {
-        "multinomial",
-        "normal",
-        "normal_",
-        "poisson",
-        "print",
-        "random_",
-        "rand",
-        "rand_like",
-        "randint",
-        "randint_like",
-    }
-    | {"randn", "randn_like", "randperm", "rsample", "sample", "uniform_", "warn", "warning"}
+    {"bernoulli", "bernoulli_", "dropout", "exponential_", "multinomial", "normal", "normal_", "poisson", "rand"}
+    | {"rand_like", "randint", "randint_like", "randn", "randn_like", "random_", "randperm", "rsample", "sample"}
+    | {"critical", "debug", "error", "exception", "info", "log", "print", "uniform_", "warn", "warning"}
 )
 """Functions and methods that draw random numbers or report something. Gradients are computed by running code again."""
 

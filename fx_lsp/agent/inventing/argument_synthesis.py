@@ -260,7 +260,7 @@ class _ArgumentSearch:
             try:
                 with looking():
                     changes = list(changes_after(end.error, end.is_built, self._plan))
-            except (Misused, Exception):  # what looks at the program's values uses them, too
+            except (Misused, Exception):  # what looks at the program's values runs its code, too
                 break
             if (better := self._better(end, changes)) is None:
                 break

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fx_lsp.fixes.editing.edited_source import Source, unused_name
-from fx_lsp.fixes.operators.operator import Operator, assignments, called
+from fx_lsp.fixes.operators.operator import CREATING, Operator, assignments, called
 from fx_lsp.fixes.operators.value_kinds import Kind
 
 _OF_ROWS = frozenset({"cat", "concat", "concatenate", "hstack", "pad_sequence", "stack", "vstack"})
@@ -19,12 +19,6 @@ _OF_NUMBERS = frozenset({"FloatTensor", "LongTensor", "as_tensor", "new_tensor",
 
 _SCALARS = frozenset({"amax", "amin", "max", "mean", "median", "min", "prod", "std", "sum", "var"})
 """Methods that return one number if they have no arguments."""
-
-_SIZED = frozenset(
-    {"arange", "empty", "empty_like", "full", "full_like", "new_empty", "new_full", "new_ones", "new_zeros", "ones"}
-    | {"ones_like", "zeros", "zeros_like"}
-)
-"""Functions whose results have a size and a type that does not depend on data, if their arguments don't."""
 
 _NEED_VALUES = frozenset({"cpu", "item", "nonzero", "numpy", "tolist", "unique"})
 """Methods that fake tensors lack or that return sizes which depend on data."""
@@ -109,7 +103,7 @@ class _Shapes:
         names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
         attributes = {node.attr for node in ast.walk(value) if isinstance(node, ast.Attribute)}
         is_known = names <= {*self._operator.kinds, *self._source.names.imported}
-        return called(value) in _SIZED and is_known and not attributes & _NEED_VALUES
+        return called(value) in CREATING and is_known and not attributes & _NEED_VALUES
 
     def _of_value(self, value: ast.expr | None) -> Iterator[_Guess]:
         like = self._like(value)

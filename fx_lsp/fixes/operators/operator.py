@@ -11,6 +11,12 @@ from fx_lsp.fixes.editing.data_flow import place
 from fx_lsp.fixes.editing.extraction import Extraction, changed_in_place, root_name
 from fx_lsp.fixes.operators.value_kinds import Kind, ValueKinds
 
+CREATING = frozenset(
+    {"arange", "empty", "empty_like", "full", "full_like", "new_empty", "new_full", "new_ones", "new_zeros", "ones"}
+    | {"ones_like", "zeros", "zeros_like"}
+)
+"""Functions that create tensors: their arguments alone determine size and type, and no memory is shared with others."""
+
 
 @dataclass(frozen=True)
 class Operator:

@@ -11,16 +11,13 @@ from pathlib import Path
 
 from fx_lsp.fixes.editing.edited_source import Source, tuple_text, unused_name
 from fx_lsp.fixes.operators.fake_results import is_cut_off
-from fx_lsp.fixes.operators.operator import Operator, called, changed_names
+from fx_lsp.fixes.operators.operator import CREATING, Operator, called, changed_names
 from fx_lsp.fixes.operators.value_kinds import Kind
 
 _LONGEST_LINE = 100
 """Definitions that are longer have one line for each parameter."""
 
-_FRESH = frozenset(
-    {"arange", "clone", "empty", "empty_like", "full", "full_like", "new_empty", "new_full", "new_ones", "new_tensor"}
-    | {"new_zeros", "ones", "ones_like", "stack", "tensor", "zeros", "zeros_like"}
-)
+_FRESH = CREATING | {"clone", "new_tensor", "stack", "tensor"}
 """Functions whose results share no memory with their arguments."""
 
 

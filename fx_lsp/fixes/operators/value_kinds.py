@@ -291,18 +291,17 @@ def _bindings(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tupl
 
 
 def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, _Bound]]:
-    match target, value:
-        case ast.Name(id=name), _:
-            yield name, _Bound("value", target, value)
-        case ((ast.Tuple(elts=targets) | ast.List(elts=targets)), ast.Tuple(elts=values)) if len(targets) == len(
-            values
-        ):
-            for one, given in zip(targets, values, strict=True):
-                yield from _assigned(one, given)
-        case ((ast.Tuple(elts=targets) | ast.List(elts=targets)), _):
-            for at, one in enumerate(targets):
-                if isinstance(one, ast.Name):
-                    yield one.id, _Bound("part", one, value, at)
+    if isinstance(target, ast.Name):
+        yield target.id, _Bound("value", target, value)
+    if not isinstance(target, ast.Tuple | ast.List):
+        return
+    if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
+        for one, given in zip(target.elts, value.elts, strict=True):
+            yield from _assigned(one, given)
+        return
+    for at, one in enumerate(target.elts):
+        if isinstance(one, ast.Name):
+            yield one.id, _Bound("part", one, value, at)
 
 
 def _is_count(value: ast.expr | None) -> bool:

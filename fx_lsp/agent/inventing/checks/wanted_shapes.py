@@ -42,7 +42,7 @@ def wanted_shapes(frame: FrameType, line: int, path_of: Callable[[Any], str]) ->
 
 
 def _tests_at(code: CodeType, line: int) -> Iterator[ast.expr]:
-    """The tests that led to a ``raise`` at a line, or that are evaluated there: since one of these may have failed."""
+    """The tests that led to a ``raise`` at a line, and those that are evaluated there, one of which may have failed."""
     yield from (test for check in checks_at(code, line) for test in check.tests)
     for node in ast.walk(tree_of(code) or ast.Pass()):
         if isinstance(node, ast.Assert | ast.If) and node.lineno <= line <= (node.test.end_lineno or line):
