@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.workspace_importer import lines_of
 from fx_lsp.agent.messages import Failure, Span, Target
 from fx_lsp.agent.processes.limits import is_out_of_memory
@@ -254,10 +255,11 @@ def _shown(place: Place) -> str:
 
 def _guessed(file: ImportedFile, target: Target, *, on_meta: bool) -> FoundFailures:
     owns = file.workspace.owns
-    first = _first_failure(_built(file, target, on_meta), owns)
+    build = SharedBuild(partial(_built, file, target))  # the trace may modify what it runs
+    first = _first_failure(build.get(on_meta=on_meta), owns)
     if first is None:
         return NOWHERE
-    found = _explored(_built(file, target, on_meta), owns, first)  # the trace may have modified what it ran
+    found = _explored(build.get(on_meta=on_meta), owns, first)
     return dataclasses.replace(found, doubtful=on_meta and found.doubtful)
 
 
