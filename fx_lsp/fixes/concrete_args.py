@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 
-from fx_lsp.agent.messages import Failure, Span, Step
+from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.edited_source import Source, editable
+from fx_lsp.fixes.editing.flag_uses import decides_on_way, names_at_failure, uses_as_objects
 from fx_lsp.fixes.editing.text_edits import overlap
 from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, directive, tracing_calls
 
@@ -30,11 +31,15 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span], *, of_objects
     function = source.function(node)
     defaults = {**_compared_strings(function), **_constant_defaults(function)} if function else {}
     named = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} & defaults.keys()
-    passed = {flag: _names_at_failure(flag, failure.chain, read) for flag in named}
-    flags = sorted(flag for flag in named if defaults[flag] == "None" or passed[flag])
+    passed = {flag: names_at_failure(flag, failure.chain, read) for flag in named}
+    flags = sorted(
+        flag
+        for flag in named
+        if passed[flag] or (defaults[flag] == "None" and decides_on_way(flag, failure.chain, read))
+    )
     innermost = next(editable(failure.chain[-1:], read), None)
     at_failure = {name for flag in flags for name in passed[flag]}
-    uses_objects = innermost is not None and _uses_as_objects(innermost[1], at_failure)
+    uses_objects = innermost is not None and uses_as_objects(innermost[1], at_failure)
     if not flags or of_objects not in (None, uses_objects):
         return
     assert function is not None
@@ -88,44 +93,6 @@ def _given(call: TracingCall) -> set[object]:
 
 def _listed(values: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items())
-
-
-def _names_at_failure(flag: str, chain: Sequence[Step], read: ReadText) -> set[str]:
-    """The names that the failing expression has for what is made of a flag; empty if a call does not pass it on."""
-    names = {flag}
-    steps = [next(editable([step], read), None) for step in chain]
-    for step, further in zip(steps, [*steps[1:], None], strict=True):
-        if step is None or names.isdisjoint(inner.id for inner in ast.walk(step[1]) if isinstance(inner, ast.Name)):
-            return set()
-        if further is not None:
-            function = further[0].function(further[1])
-            names = {*_parameters_made_of(names, step[1], function)} if function else set()
-    return names
-
-
-def _uses_as_objects(expression: ast.expr, names: Set[str]) -> bool:
-    """Whether an expression uses one of the ``names``, and reads nothing but their attributes or items."""
-    used = [
-        node.value
-        for node in ast.walk(expression)
-        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.value, ast.Name)
-    ]
-    found = [node for node in ast.walk(expression) if isinstance(node, ast.Name) and node.id in names]
-    return bool(found) and all(any(node is other for other in used) for node in found)
-
-
-def _parameters_made_of(
-    names: set[str], call: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef
-) -> Iterator[str]:
-    """The parameters of a function that a call gives something made of ``names``."""
-    if not isinstance(call, ast.Call):
-        return
-    parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    own = parameters[1:] if parameters[:1] == ["self"] else parameters
-    given = [*zip(own, call.args, strict=False), *((one.arg, one.value) for one in call.keywords)]
-    for parameter, value in given:
-        if parameter and not names.isdisjoint(inner.id for inner in ast.walk(value) if isinstance(inner, ast.Name)):
-            yield parameter
 
 
 def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:

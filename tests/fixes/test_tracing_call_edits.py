@@ -196,6 +196,31 @@ def test_an_optional_input_is_left_out_where_it_fails_further_in(call: str, tmp_
 
 
 @pytest.mark.parametrize(
+    ("further_in", "is_offered"),
+    [
+        ("if mask is None:\n            return x\n        return x * len(x)", True),
+        ("return x * len(x) if mask is None else x * len(mask)", True),
+        ("given = mask is not None\n        return x * len(x) if given else x", True),
+        ("for mask in mask or [x]:\n            x = x * len(x)\n        return x", True),
+        ("self.mask = mask\n        return self.scaled(x)", True),
+        ("return x * len(x) + mask", False),
+        ("if self.training:\n            x = x + 1\n        return x * len(x) + mask", False),
+        ("half = mask / 2\n        return x * len(x) + half", False),
+    ],
+)
+def test_an_optional_input_that_decides_nothing_is_not_left_out(
+    further_in: str, tmp_path: Path, *, is_offered: bool
+) -> None:
+    text = OPTIONAL.format(call="net").replace(
+        "if mask is None:\n            return x\n        return x * len(mask)", further_in
+    )
+    text = text.replace(
+        "class Net", "    def scaled(self, x):\n        return x * len(x) if self.mask else x\n\n\nclass Net"
+    )
+    assert bool(Program(tmp_path, text).fixes_at_calls(concrete_args.fixes)) == is_offered
+
+
+@pytest.mark.parametrize(
     ("forward", "default", "title"),
     [
         ("self.blend(x, mask)", "3", "Trace with mask=3"),

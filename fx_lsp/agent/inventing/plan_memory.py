@@ -9,16 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, PlanState
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.processes.tensor_pickles import dumped, loaded
+from fx_lsp.agent.wire import wire_message
 
 Plans = dict[str, str]
 """Pickled plans, by the class or function that they are for, and the device. Only the user's own processes, which are
 confined, unpickle them."""
 
 _ON_META = " on meta"
+
+
+@wire_message
+@dataclass(frozen=True)
+class Invented:
+    """A message to the agent: the arguments that were invented to trace a target."""
+
+    target: str
+    """The target's key."""
+    plans: Plans
 
 
 class PlanMemory:

@@ -15,6 +15,7 @@ from typing import Any
 
 from fx_lsp.agent.building.build import build_target
 from fx_lsp.agent.building.shared_build import SharedBuild
+from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.keeping.loaded_code import CodeEdit, StaleError
 from fx_lsp.agent.keeping.ready_processes import ReadyAttempt, ReadyProcesses, RunAttempt
 from fx_lsp.agent.keeping.stage import Record, Stage, recording
@@ -78,6 +79,7 @@ def serve(
     gc.enable()  # which the session has not
     limit_memory(request.limits.memory_mb)
     begin.apply()
+    PLANS.switch_on()
     server = _Server(target, request, file, requests, emit)
     try:
         with recording() as record, time_limit(request.limits.seconds, lambda frame: None):

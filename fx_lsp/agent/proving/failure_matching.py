@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed
-from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.workspace_importer import lines_of
 from fx_lsp.agent.messages import Failure, Span, Target
 from fx_lsp.agent.processes.limits import is_out_of_memory
@@ -80,16 +79,19 @@ NOWHERE = FoundFailures(Counter(), Counter(), frozenset(), complete=True, doubtf
 
 
 def explored_failures(
-    apart: ChildRunner, file: ImportedFile, target: Target, failed: FailedBuilds | None = None
+    apart: Callable[[], ChildRunner], file: ImportedFile, target: Target, failed: FailedBuilds | None = None
 ) -> FoundFailures:
     """The places where ``target`` fails, with guessed inputs. Raises `ProofEnded` if they can't be found.
 
+    ``apart`` returns the runner of the process that calls it.
     ``failed``: what is known about builds of ``target``; what this finds out is added.
     """
     failed = failed or FailedBuilds()
 
     def guessed(*, on_meta: bool) -> FoundFailures:
-        return failed.unless_known(lambda: apart(partial(_guessed, file, target, on_meta=on_meta)), on_meta=on_meta)
+        return failed.unless_known(
+            lambda: apart()(partial(_guessed, apart, file, target, on_meta=on_meta)), on_meta=on_meta
+        )
 
     try:
         found = guessed(on_meta=True)
@@ -253,13 +255,13 @@ def _shown(place: Place) -> str:
     return f"`{cut}`"
 
 
-def _guessed(file: ImportedFile, target: Target, *, on_meta: bool) -> FoundFailures:
+def _guessed(apart: Callable[[], ChildRunner], file: ImportedFile, target: Target, *, on_meta: bool) -> FoundFailures:
     owns = file.workspace.owns
-    build = SharedBuild(partial(_built, file, target))  # the trace may modify what it runs
-    first = _first_failure(build.get(on_meta=on_meta), owns)
+    built = _built(file, target, on_meta)
+    first = apart()(partial(_first_failure, built, owns))  # the trace may modify what it runs
     if first is None:
         return NOWHERE
-    found = _explored(build.get(on_meta=on_meta), owns, first)
+    found = _explored(built, owns, first)
     return dataclasses.replace(found, doubtful=on_meta and found.doubtful)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
@@ -40,7 +41,7 @@ class NewText:
         """
         PLANS.before_edit = plans
         with with_sizes(sizes):
-            return self._context.failures(self._file, self._target)
+            return self._failures()
 
     def shown(self) -> str:
         """The expression that builds the program if nothing is known about the program before the edit."""
@@ -86,7 +87,7 @@ class NewText:
         """Raises `ProofEnded` if the edited program differs in what counts; returns what `check_program` returns."""
         context, file, apart = self._context, self._file, self._context.apart()
         if not isinstance(before.runs, ProgramRuns):
-            found = known or context.failures(file, self._target)
+            found = known or self._failures()
             context.check_places(before.found, found, before.mended)
             return []
         program = self._program(before.runs)
@@ -98,7 +99,7 @@ class NewText:
             program = function_of(program, file, before.function.path, before.function.name)
             program = without_end(program, before.function.end) if before.function.end else program
         if before.on_way is None:
-            found = known or context.failures(file, self._target)
+            found = known or self._failures()
         else:
             found = failures_met(
                 apart, program.built, file.workspace.owns, before.on_way.by_parameter(program.built.root)
@@ -113,6 +114,18 @@ class NewText:
         ):
             raise ProofEnded("untried", f"`{before.function.name}` has other side effects after the edit")
         return unlike
+
+    def _failures(self) -> FoundFailures:
+        """Where the program breaks, with the arguments that were invented for it before the edit if it accepts them.
+
+        Raises `ProofEnded` if this can't be found.
+        """
+        if PLANS.before_edit:
+            with suppress(ProofEnded), PLANS.following_those_before_edit():
+                found = self._context.failures(self._file, self._target)
+                if not found.raised:
+                    return found
+        return self._context.failures(self._file, self._target)
 
     def _program(self, runs: ProgramRuns) -> Program:
         """The edited program, if possible with the arguments that were invented for the program before the edit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fx_lsp.agent.building.constructor_sizes import Sizes
@@ -51,11 +52,15 @@ class Packed:
 class OldText:
     """The file as it is before the edit, imported; its methods are the steps."""
 
-    def __init__(self, context: ProofContext) -> None:
-        """Import the file as it is before the edit. Raises `ProofEnded` if that fails."""
+    def __init__(self, context: ProofContext, plans: Mapping[str, str]) -> None:
+        """Import the file as it is before the edit. Raises `ProofEnded` if that fails.
+
+        ``plans`` are the arguments that were invented when the target was traced.
+        """
         self._context = context
         self._file = context.import_old()
         PLANS.switch_on()
+        PLANS.known.update(plans)
 
     def explored(self, remembered: Remembered | None, *, small: bool) -> Explored | Remembered | None:
         """Where the program breaks; if this is not found, only what the next step need not search for again.

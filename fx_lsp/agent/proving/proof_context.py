@@ -54,7 +54,7 @@ class ProofContext:
         """
         request = self.request
         if request.capture == "fx":
-            return explored_failures(self.apart(), file, target, failed)
+            return explored_failures(self.apart, file, target, failed)
         trace = Trace(request.file, (target,), request.overlays, request.roots, id=request.id, capture=request.capture)
         return captured_failures(self.apart(), file, trace)
 

@@ -8,10 +8,12 @@ can't be determined, the edit is not proven. A large program is represented by t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
+from fx_lsp.agent.inventing.plan_memory import Plans
 from fx_lsp.agent.messages import Heartbeat, Proof, Prove
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.memory_reuse import reuse_freed_memory
@@ -25,15 +27,16 @@ from fx_lsp.agent.proving.run_in_child import ChildRunner, JobProcess, ProofEnde
 from fx_lsp.agent.proving.small_twin import FEWEST, NARROWEST
 
 
-def prove(request: Prove, builtin: Collection[str], remembered: Remembered | None, emit: Emit) -> None:
+def prove(request: Prove, builtin: Collection[str], remembered: Remembered | None, plans: Plans, emit: Emit) -> None:
     """In a child of the agent: try the edit, and emit the `Proof`, and a `Remembered` for the target's next proof.
 
-    ``builtin`` is as in `Workspace`; ``remembered`` is from the last proof of the same target, if there was one.
+    ``builtin`` is as in `Workspace`; ``remembered`` is from the last proof of the same target, if there was one;
+    ``plans`` are the arguments that were invented when the target was traced last.
     """
     give_way_to_traces()
     reuse_freed_memory()
     ChildRunner.emit = staticmethod(lambda item: emit(Heartbeat(request.id)))
-    trial = _EditProof(request, builtin, remembered, emit)
+    trial = _EditProof(request, builtin, remembered, emit, plans)
     try:
         proof = Proof(request.id, "proven", trial.run())
     except ProofEnded as end:
@@ -47,9 +50,16 @@ def prove(request: Prove, builtin: Collection[str], remembered: Remembered | Non
 class _EditProof:
     """Handles one `Prove` request. Each of the two texts is imported in a process of its own, once."""
 
-    def __init__(self, request: Prove, builtin: Collection[str], remembered: Remembered | None, emit: Emit) -> None:
+    def __init__(
+        self,
+        request: Prove,
+        builtin: Collection[str],
+        remembered: Remembered | None,
+        emit: Emit,
+        plans: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         context = ProofContext(request, builtin)
-        self._old = JobProcess(context.apart, partial(OldText, context))
+        self._old = JobProcess(context.apart, partial(OldText, context, plans))
         self._new = JobProcess(context.apart, partial(NewText, context))
         self._context = context
         self._request = request

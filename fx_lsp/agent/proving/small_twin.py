@@ -51,7 +51,7 @@ LEAST_GAIN = 0.9
 MOST_BUILDS = 120
 """How many models are built in search of a twin."""
 
-MOST_SECONDS = 10
+MOST_SECONDS = 5
 """How long the search may compute, after the model itself was built and explored; what it has found by then counts."""
 
 JOINT_FACTORS = (64, 16, 4)

@@ -23,7 +23,6 @@ from fx_lsp.agent.running.observation import (
     Observation,
     call,
     modules_of,
-    observe,
     set_up,
 )
 from fx_lsp.agent.running.plain_values import NotComparable, map_tensors, tensors_of, to_plain
@@ -65,13 +64,16 @@ SHARE_FOR_WHOLE = 2 / 3
 SHARE_TO_REACH_MORE = 1 / 4
 """Which share of the budget may have been used after a search for inputs that reach what those that were found miss."""
 
+SHARE_TO_VARY = 1 / 4
+"""The share of the budget for variations of an input that are tried only because they may reach more."""
+
 MOST_OPTIONAL = 3
 """How many inputs with the parameters that are None in the first one are looked for."""
 
 
 Gradients = Literal["none", "first", "all"]
-"""On which inputs gradients are compared: on none if the program can't be differentiated on the first, and only on the
-first if the program is costly and the first reaches all that inputs should reach."""
+"""On which inputs gradients are compared: on none if the program can't be differentiated on all, and only on the first
+if the program is costly and the first reaches all that inputs should reach."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class InputSearch:
 def searched_inputs(
     file: ImportedFile, program: Program, search: InputSearch
 ) -> tuple[tuple[Input, ...], Gradients, bool]:
-    """Inputs, on which of them gradients are compared, and whether they reach all parts."""
+    """Inputs, on which of them gradients are compared if there are any, and whether they reach all parts."""
     root = program.built.root
     budget = SearchBudget(search.share)
     needed = frozenset(part for part in search.watched if not part.is_unchanged)
@@ -134,7 +136,10 @@ def searched_inputs(
     reaches: dict[int, frozenset[Part]] = {}
     """What each input is known to reach, by its ``id``."""
 
+    used_before = 1.0  # the share of the budget, until an input was found
+
     def runs(given: Input, parts: AbstractSet[Part]) -> frozenset[Part] | None:
+        nonlocal used_before
         seen: Seen = set()
         before = budget.operations
         with recording_lines(parts, seen):
@@ -145,6 +150,8 @@ def searched_inputs(
         if said != "values" and not (said == "empty" and accepted and reached):
             return None
         ChildRunner.go_on()
+        if not accepted:
+            used_before = budget.used
         accepted.append(given)
         reaches[id(given)] = reached
         missed.difference_update(reached)
@@ -175,6 +182,7 @@ def searched_inputs(
                 may_run,
                 partial(may_run, SHARE_TO_REACH_MORE),
                 is_large=lambda given: costs[id(given)] > LARGE or elements_of(given) > MANY_ELEMENTS,
+                may_reach=lambda: may_run(min(used_before + SHARE_TO_VARY, 1.0)),
                 few=search.few,
                 fixed=fixed,
                 decisive=partial(decisive_inputs, root=root),
@@ -184,8 +192,6 @@ def searched_inputs(
     except NotComparable as error:
         why = f"the target returns an object of type `{error}`, which can't be compared"
         raise ProofEnded("untried", why) from None
-    if not _is_differentiable(program, inputs[0]):
-        return inputs, "none", not missed
     further = frozenset().union(*(reaches[id(given)] for given in inputs)) - reaches[id(inputs[0])]
     is_enough = costs[id(inputs[0])] > COSTLY and not further and not missed
     return inputs, "first" if is_enough else "all", not missed
@@ -298,11 +304,3 @@ def _said(root: Callable[..., Any], given: Input) -> Literal["nothing", "empty",
     if has_values:
         return "values"
     return "nothing" if any(tensor.numel() for tensor in plain) else "empty"
-
-
-def _is_differentiable(program: Program, given: Input) -> bool:
-    try:
-        observe(program.built.root, given, program.state, program.names, gradients=True)
-    except Exception:
-        return False
-    return True

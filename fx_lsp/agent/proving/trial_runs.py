@@ -95,7 +95,9 @@ def run_on_inputs(
         inputs = apart(partial(for_any_values, program.built.root, inputs))
     found = FoundInputs(inputs, gradients, missed)
     runs = runs_on(apart, program, search, found)
-    return runs, replace(found, missed=missed.union(runs.missed), observations=runs.observations)
+    gradients = "none" if runs.observations[0].gradients is None else gradients
+    missed = missed.union(runs.missed)
+    return runs, replace(found, gradients=gradients, missed=missed, observations=runs.observations)
 
 
 def runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: FoundInputs) -> ProgramRuns:
@@ -108,7 +110,13 @@ def runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: Fo
         missed = apart(partial(_missed, program, inputs, found.observations, search.watched))
         if missed is not None:
             return ProgramRuns(inputs, program.names, found.observations, missed)
-    observations, missed = apart(partial(_observed, program, inputs, found.gradients, search.watched))
+    try:
+        observations, missed = apart(partial(_observed, program, inputs, found.gradients, search.watched))
+    except ProofEnded:
+        if found.gradients == "none":
+            raise
+        # It may have no gradients. What it did so far has changed its buffers, which another process still has.
+        observations, missed = apart(partial(_observed, program, inputs, "none", search.watched))
     if any(seen.left for seen in observations):  # such as how long the call took
         again, _ = apart(partial(_observed, program, inputs, "none", ()))
         observations = tuple(map(without_varying, observations, again))

@@ -43,7 +43,7 @@ MOST_SHIFTED = 8
 def decisive_inputs(first: Input, root: Callable[..., Any]) -> Iterator[Input]:
     """``first`` with other values, and with other weights of ``root``, the likeliest first."""
     numbers = compared_numbers(root)
-    yield from (_mapped(first, partial(_times, factor)) for factor in FACTORS)
+    yield from filter(None, (_mapped(first, partial(_times, factor)) for factor in FACTORS))
     turns = itertools.zip_longest(_with_other_weights(first, root, numbers), _with_numbers(first, numbers))
     yield from filter(None, itertools.chain.from_iterable(turns))
 
@@ -124,7 +124,8 @@ def _with_numbers(first: Input, numbers: list[float]) -> Iterator[Input]:
             for fill in (_with_first_element, _with_first_row, _near, _filled):
                 for whole in (True, False):
                     for value in _beside(number, whole=whole):
-                        yield _mapped(first, partial(fill, value, whole), only)
+                        if given := _mapped(first, partial(fill, value, whole), only):
+                            yield given
         for value in _beside(number, whole=True):
             yield from _with_argument(first, value)
 
@@ -136,13 +137,19 @@ def _beside(number: float, *, whole: bool) -> list[float]:
     return [*dict.fromkeys(map(int, near))] if whole else near
 
 
-def _mapped(first: Input, change: Callable[[torch.Tensor], torch.Tensor], only: int | None = None) -> Input:
+def _mapped(first: Input, change: Callable[[torch.Tensor], torch.Tensor], only: int | None = None) -> Input | None:
+    """``first`` after a change of its tensors, or of ``only`` the one of that number; None if that changes nothing."""
     numbers = itertools.count()
+    is_changed = False
 
-    def changed(tensor: torch.Tensor) -> torch.Tensor:
-        return change(tensor) if next(numbers) == only or only is None else tensor
+    def mapped(tensor: torch.Tensor) -> torch.Tensor:
+        nonlocal is_changed
+        new = change(tensor) if next(numbers) == only or only is None else tensor
+        is_changed |= new is not tensor
+        return new
 
-    return replace(first, args=map_tensors(changed, first.args), kwargs=map_tensors(changed, dict(first.kwargs)))
+    given = replace(first, args=map_tensors(mapped, first.args), kwargs=map_tensors(mapped, dict(first.kwargs)))
+    return given if is_changed else None
 
 
 def _times(factor: float, tensor: torch.Tensor) -> torch.Tensor:

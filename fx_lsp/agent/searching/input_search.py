@@ -45,6 +45,7 @@ def find_inputs(
     may_run: Callable[[], bool] = lambda: True,
     may_run_more: Callable[[], bool] = lambda: False,
     *,
+    may_reach: Callable[[], bool] = lambda: True,
     is_large: Callable[[Input], bool] | None = None,
     few: bool = False,
     fixed: Collection[str] = (),
@@ -58,9 +59,9 @@ def find_inputs(
     they reach more or tell two equal sizes apart. Only if they reach more are there any of another rank, with NaN,
     infinity, or an unusual dtype or memory format, and ``decisive`` ones. Those with one tensor that is longer than
     others of its size come in any case.
-    ``may_run`` is asked before each candidate, before each input of another rank and, once there are enough inputs,
-    before each variation. If no input so far reaches some part, others of the ``candidates`` are tried, too, each time
-    that ``may_run_more`` allows it.
+    ``may_run`` is asked before each candidate and, once there are enough inputs, before each variation; ``may_reach``
+    before each input that is tried only because it may reach more. If no input so far reaches some part, others of the
+    ``candidates`` are tried, too, each time that ``may_run_more`` allows it.
     Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or numbers apart; the arguments
     ``fixed`` need not differ.
     """
@@ -75,7 +76,7 @@ def find_inputs(
         found = [first] if first is candidate or is_costly(candidate) else [first, candidate]
         covered, largest = set(reached), elements_of(first)
         most = LEAST if few or is_costly(first) else MOST
-        reaching = partial(_reaching, covered, wanted, runs, may_run)
+        reaching = partial(_reaching, covered, wanted, runs, may_reach)
         ranks = reaching(of_other_rank(first))
         for given in around(first):
             is_varied = _is_varied(found, fixed)

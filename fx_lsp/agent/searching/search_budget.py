@@ -20,6 +20,9 @@ MOST_WORK = 30_000_000_000
 CALL = 400_000
 """What a call to a function of torch counts as, besides the operations on numbers: Python takes its time, too."""
 
+WRITTEN = 8
+"""How many multiplications take as long as writing one number to new memory."""
+
 
 class TooMuchWork(Exception):
     """Ends a run that does more than it may."""
@@ -50,6 +53,11 @@ class SearchBudget(TorchFunctionMode):
         self._most = share * self._share * MOST_WORK if strictly else math.inf
         return True
 
+    @property
+    def used(self) -> float:
+        """The share of the budget that was used so far."""
+        return max(self.runs / MOST_RUNS, self._work / MOST_WORK) / self._share
+
     def has_left(self, share: float) -> bool:
         """Whether the runs have done less than a ``share`` of the operations that they may do."""
         return self._work <= share * self._share * MOST_WORK
@@ -71,12 +79,18 @@ class SearchBudget(TorchFunctionMode):
 
 
 def _operations(name: str, args: tuple[Any, ...], output: Any) -> int:
-    """About how many multiplications the function ``name`` has done, at least one for each number of the output."""
+    """About how many multiplications the function ``name`` has done, or would have done in the time that it took."""
     tensors = [argument for argument in args[:3] if isinstance(argument, torch.Tensor)]
     outputs = tensors_of([output])
     if any(tensor.is_meta for tensor in outputs):
         return 0  # nothing is computed
     count = sum(tensor.numel() for tensor in outputs)
+    written = WRITTEN * sum(tensor.numel() for tensor in outputs if not tensor._is_view())
+    return max(written, _multiplications(name, args, tensors, count))
+
+
+def _multiplications(name: str, args: tuple[Any, ...], tensors: list[torch.Tensor], count: int) -> int:
+    """At least one for each of the ``count`` numbers of the output. ``tensors`` are the first of ``args``."""
     if name == "einsum" and args and isinstance(args[0], str):
         return count * _summed(args[0], tensors_of(args[1:]))
     if name in _RECURRENT:

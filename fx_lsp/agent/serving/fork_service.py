@@ -10,6 +10,7 @@ from functools import partial
 
 from fx_lsp.agent.capturing.modules import MODULES as COMPILER_MODULES
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
+from fx_lsp.agent.inventing.plan_memory import Invented
 from fx_lsp.agent.keeping.kept_session import Answered, IsStale, KeptSession, Settled
 from fx_lsp.agent.messages import Costs, Details, Done, Failure, Preload, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren, Job
@@ -26,6 +27,7 @@ from fx_lsp.agent.serving.preload import Preloader, third_party_modules
 from fx_lsp.agent.serving.remembered_proofs import RememberedProofs
 from fx_lsp.agent.serving.reply_filter import is_answer, only_strings
 from fx_lsp.agent.serving.service import Service
+from fx_lsp.agent.serving.traced_plans import TracedPlans
 from fx_lsp.agent.tracing.attempt import Imported, SlowImport
 from fx_lsp.agent.tracing.death_reports import death_report, describe_exit
 from fx_lsp.agent.tracing.trace_request import TraceSession
@@ -84,6 +86,7 @@ class ForkService(Service[_Request]):
         self._preloader = Preloader(self._children)
         self._compiler = BackgroundCompiler(self._children)
         self._proofs = RememberedProofs()
+        self._plans = TracedPlans()
         self._kept: KeptChildren[_Request] = KeptChildren()
         self._may_stay = 0
         """How many sessions live that are kept or may be."""
@@ -199,7 +202,7 @@ class ForkService(Service[_Request]):
             self._start_session(request)
         else:
             message = request.message
-            job = partial(prove, message, self._builtin, self._proofs.of(message))
+            job = partial(prove, message, self._builtin, self._proofs.of(message), self._plans.of(message))
             limit = message.limits.seconds
             self._start(request, job, limit + 2 * grace(limit))
 
@@ -292,6 +295,8 @@ class ForkService(Service[_Request]):
             self._compiler.want(only_strings(item.compiled))
         elif isinstance(item, Remembered) and isinstance(request.message, Prove):
             self._proofs.keep(request.message, item)
+        elif isinstance(item, Invented) and isinstance(request.message, Trace):
+            self._plans.keep(request.message, item)
         elif isinstance(item, Report | Details | Costs | Proof) and self._counts(item, request):
             request.answered = True
             if isinstance(item, Report):

@@ -14,7 +14,7 @@ from types import FrameType
 from fx_lsp.agent.building.build import Built, build_target
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.package_imports import PackageImports
-from fx_lsp.agent.inventing.plan_memory import PLANS
+from fx_lsp.agent.inventing.plan_memory import PLANS, Invented
 from fx_lsp.agent.messages import Capture, Failure, Heartbeat, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.counted_steps import CountedSteps
@@ -121,6 +121,7 @@ def make_attempt(
         emit(with_notices(item, file.notices) if isinstance(item, Report) else item)
 
     told = reporting_denials(emit_noted, file.workspace.owns)
+    PLANS.switch_on()
     if request.capture != "fx":
         _capture(attempt, request, file, told)
         return
@@ -137,7 +138,6 @@ def _capture(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -
     """Capture one target by another means than a trace, and emit the report; parts of targets are not captured."""
     if attempt.parts:
         return
-    PLANS.switch_on()
     run = CaptureRun(request, attempt.target, file)
 
     def timed_out(frame: FrameType | None) -> None:
@@ -265,6 +265,8 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit, sha
         emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
     if any(held := held_classes(run.root, request.targets, file)):
         emit(HasParts(*held))
+    if PLANS.known:  # proofs need not invent arguments again
+        emit(Invented(attempt.target.key, PLANS.known))
     explored: Report | None = None
     if isinstance(answer, Report) and is_explorable(answer):
         emit(dataclasses.replace(answer, partial=True))
