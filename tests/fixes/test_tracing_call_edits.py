@@ -206,6 +206,7 @@ def test_an_optional_input_is_left_out_where_it_fails_further_in(call: str, tmp_
         ("return x * len(x) + mask", False),
         ("if self.training:\n            x = x + 1\n        return x * len(x) + mask", False),
         ("half = mask / 2\n        return x * len(x) + half", False),
+        ("for _ in range(2):\n            x = x * len(x) + mask\n        return x if self.training else -x", False),
     ],
 )
 def test_an_optional_input_that_decides_nothing_is_not_left_out(

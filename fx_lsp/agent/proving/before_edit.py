@@ -17,7 +17,6 @@ from fx_lsp.agent.proving.other_kinds import inputs_of_other_kinds
 from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.proof_memory import Findings, key_of
 from fx_lsp.agent.proving.run_in_child import ProofEnded
-from fx_lsp.agent.proving.small_twin import MOST_AGREEING, Twins, agreeing_sizes, find_twins
 from fx_lsp.agent.proving.trial_inputs import FoundInputs, InputSearch
 from fx_lsp.agent.proving.trial_programs import (
     Program,
@@ -28,6 +27,7 @@ from fx_lsp.agent.proving.trial_programs import (
     without_end,
 )
 from fx_lsp.agent.proving.trial_runs import ProgramRuns, run_on_inputs, runs_on
+from fx_lsp.agent.proving.twins.small_twin import MOST_AGREEING, Twins, agreeing_sizes, find_twins
 from fx_lsp.agent.running.line_coverage import Part, Seen, parts_not_run, recording_lines
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.side_effects import Effects
@@ -125,7 +125,9 @@ class BeforeEdit:
             with suppress(ProofEnded):
                 find = partial(find_twins, self._file, self._request.target, known.older_twins)
                 search = partial(self._context.apart(), find)
-                known.twins = known.failed.unless_known(search, on_meta=True)
+                known.twins, given = known.failed.unless_known(search, on_meta=True)
+                if given is not None:
+                    known.accepted[key_of({})] = {}, given
         return known.twins
 
     def failures(self, sizes: Sizes) -> FoundFailures:

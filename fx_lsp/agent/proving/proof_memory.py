@@ -15,8 +15,8 @@ from fx_lsp.agent.processes.tensor_pickles import dumped, loaded
 from fx_lsp.agent.proving.failed_builds import FailedBuilds
 from fx_lsp.agent.proving.failure_matching import FoundFailures
 from fx_lsp.agent.proving.run_in_child import ProofEnded
-from fx_lsp.agent.proving.small_twin import Twins
 from fx_lsp.agent.proving.trial_inputs import FoundInputs
+from fx_lsp.agent.proving.twins.small_twin import Twins
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.searching.scaled_inputs import scaled_inputs
 from fx_lsp.agent.tracing.trace_target import ImportedFile

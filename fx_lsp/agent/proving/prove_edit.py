@@ -24,7 +24,7 @@ from fx_lsp.agent.proving.old_text import Explored, OldText, Packed
 from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.proof_memory import Remembered, key_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, JobProcess, ProofEnded
-from fx_lsp.agent.proving.small_twin import FEWEST, NARROWEST
+from fx_lsp.agent.proving.twins.smaller_numbers import FEWEST, NARROWEST
 
 
 def prove(request: Prove, builtin: Collection[str], remembered: Remembered | None, plans: Plans, emit: Emit) -> None:

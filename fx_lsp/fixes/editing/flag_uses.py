@@ -32,9 +32,9 @@ def decides_on_way(flag: str, chain: Sequence[Step], read: ReadText) -> bool:
     steps = [next(editable([step], read), None) for step in chain]
     for step, further in zip(steps, [*steps[1:], None], strict=True):
         function = step[0].function(step[1]) if step else None
-        if step is None or function is None or (names := _made_of(passed, function)) is None:
+        if step is None or function is None or (names := _made_of(passed, function, step[1].lineno)) is None:
             return True
-        if any(_mentions(test, names) for test in _tests(function)):
+        if any(_mentions(test, names) for test in _tests(function) if test.lineno <= step[1].lineno):
             return True
         if further is not None:
             called = further[0].function(further[1])
@@ -46,11 +46,11 @@ def decides_on_way(flag: str, chain: Sequence[Step], read: ReadText) -> bool:
     return False
 
 
-def _made_of(names: Set[str], function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str] | None:
-    """``names``, and the variables of a function that are made of them; None if they become part of an object."""
-    found, before = set(names), -1
-    while len(found) > before:
-        before = len(found)
+def _made_of(names: Set[str], function: ast.FunctionDef | ast.AsyncFunctionDef, before: int) -> set[str] | None:
+    """``names``, and the variables of a function that are made of them before a line; None if objects are, too."""
+    found, count = set(names), -1
+    while len(found) > count:
+        count = len(found)
         for node in ast.walk(function):
             match node:
                 case ast.Assign(targets=targets, value=value):
@@ -61,7 +61,7 @@ def _made_of(names: Set[str], function: ast.FunctionDef | ast.AsyncFunctionDef) 
                     targets = [one]
                 case _:
                     continue
-            if value is not None and _mentions(value, found):
+            if value is not None and (value.end_lineno or 0) < before and _mentions(value, found):
                 parts = [part for target in targets for part in ast.walk(target)]
                 if any(isinstance(part, ast.Attribute | ast.Subscript) for part in parts):
                     return None

@@ -10,11 +10,12 @@ import pytest
 
 from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
 from fx_lsp.agent.processes.tensor_pickles import dumped, loaded, unpacked
-from fx_lsp.agent.proving import before_edit, proof_memory, small_twin, trial_inputs, trial_runs
+from fx_lsp.agent.proving import before_edit, proof_memory, trial_inputs, trial_runs
 from fx_lsp.agent.proving.proof_memory import LONGEST, Findings, Remembered
 from fx_lsp.agent.proving.prove_edit import _EditProof
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.trial_inputs import FoundInputs
+from fx_lsp.agent.proving.twins import small_twin
 from tests.agent.client import PATIENT, target_of
 from tests.agent.proving.edits import program
 
@@ -175,7 +176,12 @@ def test_twins_of_another_program_are_not_used(tmp_path: Path, monkeypatch: pyte
 
 def test_the_search_for_twins_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = tmp_path / "searched"
-    monkeypatch.setattr(before_edit, "find_twins", lambda *_: mark.touch())
+
+    def find_none(*_: object) -> tuple[None, None]:
+        mark.touch()
+        return None, None
+
+    monkeypatch.setattr(before_edit, "find_twins", find_none)
     known = proven(request_in(tmp_path, new="x.shape[0]"))
     mark.unlink()
     proven(request_in(tmp_path, new="x.size(0)"), known)

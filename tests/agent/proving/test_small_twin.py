@@ -222,3 +222,36 @@ async def test_twins_have_widths_that_heads_and_groups_divide(client: Client) ->
     assert proof.verdict == "proven", proof.reason
     assert "width=" in proof.reason
     assert "hidden=" in proof.reason
+
+
+NUMBER_WRITTEN_TWICE = """
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, code=120, classes=1000, width=4096):
+        super().__init__()
+        self.embedding = nn.Linear(classes, 128, bias=False)
+        self.first = nn.Linear(20, width)
+        self.parts = nn.ModuleList(nn.Linear(code + 28, width) for _ in range(5))
+        self.last = nn.Linear(width, 8)
+
+    def forward(self, x, kind):
+        assert x.shape[1] % 2 == 0
+        kind = self.embedding(kind)
+        codes = torch.chunk(x, 6, 1)
+        y = self.first(codes[0])
+        for at, part in enumerate(self.parts):
+            y = y + part(torch.cat([codes[at + 1], kind], 1)).relu()
+        return self.last(y)
+"""
+
+
+async def test_a_number_that_the_program_has_written_twice_is_not_replaced(client: Client) -> None:
+    """With another ``code``, the twin could be traced, but nothing could be concatenated to what it splits."""
+    edit = Edit(NUMBER_WRITTEN_TWICE, "assert x.shape[1] % 2 == 0", "torch._assert(x.shape[1] % 2 == 0, '')")
+    proof = await prove(client, edit)
+    assert proof.verdict == "proven", proof.reason
+    assert "width=" in proof.reason
+    assert "code=" not in proof.reason

@@ -4,6 +4,8 @@ A twin is what the model's own recipe builds if its constructors receive smaller
 model's size, and which of them have to change together, is found by trying: a change is kept if the model can still be
 built, becomes smaller, fails to be traced at the same places, and records the same operations at the same lines.
 
+It should also accept inputs like the model's, as far as shapes go: then it can probably be run.
+
 A small model may hide what an edit changes: with one image patch, every mean is a sum. So there are two twins, and the
 numbers of the second are other multiples of the first's.
 """
@@ -30,6 +32,20 @@ from fx_lsp.agent.proving.failed_builds import NotBuilt
 from fx_lsp.agent.proving.failure_matching import Place, expression_at, innermost
 from fx_lsp.agent.proving.run_in_child import ChildRunner
 from fx_lsp.agent.proving.trial_programs import build_traceable
+from fx_lsp.agent.proving.twins.smaller_numbers import (
+    FEWEST,
+    WIDE,
+    at_most,
+    divided,
+    increased,
+    is_large_enough,
+    largest,
+    multiple,
+    scaled,
+    smaller,
+)
+from fx_lsp.agent.proving.twins.twin_inputs import accepts_scaled, input_by_shape
+from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fxcore.explore import explore
 from fxcore.explore.guess_inputs import guess_inputs
@@ -60,24 +76,8 @@ JOINT_FACTORS = (64, 16, 4)
 GROUPS = 32
 """The widths of many convolutional networks have to be multiples of this, the usual number of groups to normalize."""
 
-WIDE = 32
-"""This and larger numbers are widths, lengths or counts of classes, unless they turn out to be numbers of layers;
-smaller ones may be numbers of layers or heads."""
-
 MOST_LAYERS = 256
 """Larger numbers are not numbers of layers."""
-
-NARROWEST = 16
-"""No width becomes smaller than this, since small widths may be equal to other numbers by chance."""
-
-MOST_COMMON = 4 * NARROWEST
-"""Widths remain multiples of those numbers of which they were multiples, unless that makes them larger than this."""
-
-FEWEST = 3
-"""No other number becomes smaller than this: of two layers, the second is also the last."""
-
-FACTORS = (4096, 1024, 256, 64, 32, 16, 8, 4, 2)
-"""The divisors to try for a number."""
 
 OTHER_TWINS = (
     (1, (((3, 2), (2, 1)), ((2, 1), (3, 2)), ((2, 1),))),
@@ -88,9 +88,6 @@ OTHER_TWINS = (
 
 MOST_AGREEING = 6
 """How many changes of one number in invented arguments are tried in order to run a model."""
-
-MOST_VALUES = 5
-"""How many smaller values of one number are tried."""
 
 Twins = tuple[Sizes, ...]
 """The numbers to replace for a twin, and for each of one or two others, one of which should also run."""
@@ -122,6 +119,8 @@ class _TwinSearch:
             self._model = self._built(constructors)
         except NotBuilt as end:
             self._failed = end
+        self.given: Input | None = None
+        """An input whose shapes the model accepts; None if none is known."""
         self.found = list(constructors.found)
         """The numbers that the model's outermost constructors receive."""
         self._sizes: dict[Size, Numbers] = {}
@@ -149,10 +148,11 @@ class _TwinSearch:
             return similar
         self._end = time.process_time() + MOST_SECONDS
         self._shrink_together()
-        wanted = [size for size in self.found if _largest(size.value) > FEWEST]
-        wanted.sort(key=lambda size: _largest(size.value))  # fewer layers soon make the rest faster
+        wanted = [size for size in self.found if largest(size.value) > FEWEST]
+        wanted.sort(key=lambda size: largest(size.value))  # fewer layers soon make the rest faster
         while self._cost > SMALL and wanted:
             wanted = [size for size in wanted if self._cost > SMALL and self._shrink(size)]
+        self._make_runnable()
         others = [other for options in OTHER_TWINS if (other := self._other_twin(*options)) is not None]
         return (self._sizes, *others) if self._sizes and others else None
 
@@ -179,9 +179,9 @@ class _TwinSearch:
         for ratios in options:
             other: dict[Size, Numbers] = {}
             for (size, new), ratio in zip(self._sizes.items(), itertools.cycle(ratios), strict=False):
-                is_narrow = added and (_largest(size.value) < WIDE or self._layers.get(size, False))
-                larger = _increased(new, added) if is_narrow else _scaled(new, *ratio)
-                other[size] = _at_most(larger, size.value)
+                is_narrow = added and (largest(size.value) < WIDE or self._layers.get(size, False))
+                larger = increased(new, added) if is_narrow else scaled(new, *ratio)
+                other[size] = at_most(larger, size.value)
             other = self._with_multiples(other)
             if self._traits_of(self._build(SizedConstructors(other))) == self._traits:
                 return other
@@ -192,18 +192,18 @@ class _TwinSearch:
 
         First all of them, then only the widths, at last so that these remain multiples of `GROUPS`.
         """
-        wide = [size for size in self.found if _largest(size.value) >= WIDE]
+        wide = [size for size in self.found if largest(size.value) >= WIDE]
         for sizes, unit in ((self.found, 1), (wide, 1), (wide, GROUPS)):
             for factor in JOINT_FACTORS:
-                if self._try({size: _divided(size.value, factor, unit) for size in sizes}) == "smaller":
+                if self._try({size: divided(size.value, factor, unit) for size in sizes}) == "smaller":
                     return
 
     def _shrink(self, size: Size) -> bool:
         """Make one number smaller if that makes the model smaller; return whether it does."""
         value, original = self._sizes.get(size, size.value), size.value
         if self._counts_layers(size):
-            original = _at_most(value, tuple(WIDE - 1 for _ in as_tuple(value)))
-        for new in _smaller(value, original):
+            original = at_most(value, tuple(WIDE - 1 for _ in as_tuple(value)))
+        for new in smaller(value, original):
             trial = {**self._sizes, size: new}
             result = self._try(trial)
             if result == "another program":
@@ -212,11 +212,33 @@ class _TwinSearch:
                 return result == "smaller"
         return False
 
+    def _make_runnable(self) -> None:
+        """Restore one of the numbers if the twin then accepts inputs like the model's, and doesn't otherwise.
+
+        The program may have written a number twice, once as the default of a parameter.
+        """
+        root = self._model.root if self._model and self._sizes else None
+        self.given = input_by_shape(root) if root is not None else None
+        if self.given is None or self._accepts(self._build(SizedConstructors(self._sizes)), self._sizes):
+            return
+        for size in self._sizes:
+            if self._is_over:
+                return
+            ChildRunner.go_on()
+            trial = {other: new for other, new in self._sizes.items() if other != size}
+            built = self._build(SizedConstructors(trial))
+            if built and self._accepts(built, trial) and self._traits_of(built) == self._traits:
+                self._sizes, self._cost, self._submodules = trial, cost_of(built.root), _submodules(built.root)
+                return
+
+    def _accepts(self, twin: Built | None, sizes: Sizes) -> bool:
+        return twin is not None and self.given is not None and accepts_scaled(twin.root, sizes, self.given)
+
     def _counts_layers(self, size: Size) -> bool:
         """Whether a large number determines how many submodules there are, as a number of layers does."""
-        if size not in self._layers and WIDE <= _largest(size.value) <= MOST_LAYERS and not self._is_over:
+        if size not in self._layers and WIDE <= largest(size.value) <= MOST_LAYERS and not self._is_over:
             ChildRunner.go_on()
-            with_one_less = {**self._sizes, size: _increased(self._sizes.get(size, size.value), -1)}
+            with_one_less = {**self._sizes, size: increased(self._sizes.get(size, size.value), -1)}
             built = self._build(SizedConstructors(with_one_less))
             self._layers[size] = built is not None and _submodules(built.root) < self._submodules
         return self._layers.get(size, False)
@@ -227,16 +249,16 @@ class _TwinSearch:
 
     def _together(self, size: Size, new: Numbers) -> dict[Size, Numbers]:
         """Replacements for the numbers that are equal to ``size``, or a multiple or a part of it, in proportion."""
-        old = _largest(self._sizes.get(size, size.value))
+        old = largest(self._sizes.get(size, size.value))
         changed = {}
-        for other in self.found if _largest(size.value) >= WIDE else ():
+        for other in self.found if largest(size.value) >= WIDE else ():
             value = self._sizes.get(other, other.value)
-            if other == size or _largest(other.value) < WIDE:
+            if other == size or largest(other.value) < WIDE:
                 continue
-            scaled = _scaled(value, _largest(new), old)
-            is_related = _largest(value) % old == 0 or old % _largest(value) == 0
-            if is_related and _is_large_enough(scaled, other.value):
-                changed[other] = scaled
+            changed_too = scaled(value, largest(new), old)
+            is_related = largest(value) % old == 0 or old % largest(value) == 0
+            if is_related and is_large_enough(changed_too, other.value):
+                changed[other] = changed_too
         return changed
 
     def _try(self, trial: dict[Size, Numbers]) -> Literal["smaller", "as large", "another program"]:
@@ -260,10 +282,10 @@ class _TwinSearch:
         """
         changed = dict(trial)
         pairs: list[tuple[int, int]] = []
-        for size in sorted(self.found, key=lambda size: _largest(size.value)):
+        for size in sorted(self.found, key=lambda size: largest(size.value)):
             new = changed.get(size, size.value)
-            if size in trial and _largest(size.value) >= WIDE and not self._layers.get(size, False):
-                widths = [_multiple(*both, pairs) for both in zip(as_tuple(size.value), as_tuple(new), strict=True)]
+            if size in trial and largest(size.value) >= WIDE and not self._layers.get(size, False):
+                widths = [multiple(*both, pairs) for both in zip(as_tuple(size.value), as_tuple(new), strict=True)]
                 new = changed[size] = tuple(widths) if isinstance(new, tuple) else widths[0]
             pairs += zip(as_tuple(size.value), as_tuple(new), strict=True)
         return {size: new for size, new in changed.items() if new != size.value}
@@ -304,13 +326,15 @@ class _TwinSearch:
         return _Traits(frozenset(map(expression_at, spans)), frozenset(operations))
 
 
-def find_twins(file: ImportedFile, target: Target, similar: Twins = ()) -> Twins | None:
+def find_twins(file: ImportedFile, target: Target, similar: Twins = ()) -> tuple[Twins | None, Input | None]:
     """The numbers with which the target's constructors build small twins; None if none are needed or found.
 
-    ``similar`` are the target's twins before its text was changed, which are tried first. Raises `NotBuilt` if the
-    target can't be built on the meta device.
+    With them comes an input whose shapes the target itself accepts, if one was found. ``similar`` are the target's
+    twins before its text was changed, which are tried first. Raises `NotBuilt` if the target can't be built on the meta
+    device.
     """
-    return _TwinSearch(file, target).run(similar)
+    search = _TwinSearch(file, target)
+    return search.run(similar), search.given
 
 
 def agreeing_sizes(file: ImportedFile, target: Target) -> list[Sizes]:
@@ -321,7 +345,7 @@ def agreeing_sizes(file: ImportedFile, target: Target) -> list[Sizes]:
     numbers = _TwinSearch(file, target).found
     found: dict[tuple[Size, Numbers], None] = {}
     for size, unit in itertools.permutations(numbers, 2):
-        part = _largest(unit.value)
+        part = largest(unit.value)
         if part >= FEWEST and any(item % part for item in as_tuple(size.value)) and min(as_tuple(size.value)) > part:
             multiple = tuple(item // part * part for item in as_tuple(size.value))
             found[size, multiple if isinstance(size.value, tuple) else multiple[0]] = None
@@ -349,67 +373,3 @@ def _unit_weights(root: torch.nn.Module) -> set[str]:
         for name, tensor in itertools.chain(root.named_parameters(), root.named_buffers())
         if 1 in tensor.shape
     }
-
-
-def _smaller(value: Numbers, original: Numbers) -> list[Numbers]:
-    """Smaller values to try instead of ``value``, the smallest first; in the model itself, it is ``original``."""
-    found = [_scaled(value, 1, factor) for factor in FACTORS]
-    if _largest(original) < WIDE:
-        found.insert(0, tuple(map(_floor, original)) if isinstance(original, tuple) else _floor(original))
-    distinct = dict.fromkeys(smaller for smaller in found if smaller != value and _is_large_enough(smaller, original))
-    return list(distinct)[:MOST_VALUES]
-
-
-def _divided(value: Numbers, factor: int, unit: int) -> Numbers:
-    """``value``, or each of its items, divided by ``factor`` or by the largest power of 2 that leaves it wide enough.
-
-    Multiples of ``unit`` remain multiples, of at least twice the ``unit`` unless it is 1.
-    """
-
-    def divided(number: int) -> int:
-        new = number // factor
-        if unit > 1 and number % unit == 0:
-            return min(number, max(new // unit, 2) * unit)
-        return new
-
-    while factor > 1 and not _is_large_enough(_scaled(value, 1, factor), value):
-        factor //= 2
-    return divided(value) if isinstance(value, int) else tuple(map(divided, value))
-
-
-def _multiple(old: int, new: int, pairs: Sequence[tuple[int, int]]) -> int:
-    """A width of about ``new`` instead of ``old``; ``pairs`` are other numbers and what they are replaced by."""
-    unit = 1
-    for other, replacement in pairs:
-        if 1 < other < old and old % other == 0 and math.lcm(unit, replacement) <= MOST_COMMON:
-            unit = math.lcm(unit, replacement)
-    return min(old, math.ceil(new / unit) * unit)
-
-
-def _floor(number: int) -> int:
-    """The smallest number by which to replace ``number``."""
-    return min(number, NARROWEST if number >= WIDE else FEWEST)
-
-
-def _is_large_enough(new: Numbers, old: Numbers) -> bool:
-    return all(item >= _floor(before) for item, before in zip(as_tuple(new), as_tuple(old), strict=True))
-
-
-def _scaled(value: Numbers, new: int, old: int) -> Numbers:
-    """``value``, or each of its items, times ``new / old``."""
-    return value * new // old if isinstance(value, int) else tuple(item * new // old for item in value)
-
-
-def _increased(value: Numbers, added: int) -> Numbers:
-    """``value``, or each of its items, plus ``added``."""
-    return value + added if isinstance(value, int) else tuple(item + added for item in value)
-
-
-def _at_most(value: Numbers, most: Numbers) -> Numbers:
-    """``value``, or each of its items, if it is not greater than ``most``; otherwise ``most``."""
-    smallest = tuple(map(min, as_tuple(value), as_tuple(most)))
-    return smallest[0] if isinstance(value, int) else smallest
-
-
-def _largest(value: Numbers) -> int:
-    return max(as_tuple(value))

@@ -1,0 +1,1 @@
+"""Small models of the structure of a large one. Begin reading with `small_twin`."""

@@ -1,0 +1,53 @@
+"""Inputs for a model and its small twins, as far as their shapes go: nothing is computed to find them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.building.constructor_sizes import Sizes
+from fx_lsp.agent.building.random_seeds import seed_all
+from fx_lsp.agent.proving.run_in_child import ChildRunner
+from fx_lsp.agent.running.meta_run import MetaWeights, to_meta
+from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.plain_values import map_tensors
+from fx_lsp.agent.searching.scaled_inputs import scaled_inputs
+from fx_lsp.agent.searching.search_budget import SearchBudget
+from fx_lsp.agent.searching.solved_inputs import solutions
+
+SHARE = 1 / 2
+"""The share of the budget of a search for inputs that is spent on the model itself."""
+
+MOST_SCALED = 12
+"""How many inputs of a twin are tried, the likeliest first."""
+
+
+def input_by_shape(root: Callable[..., Any]) -> Input | None:
+    """An input whose shapes ``root`` accepts; None if none is found. ``root`` may reject the values."""
+    budget = SearchBudget(SHARE)
+
+    def may_run(share: float = 1.0) -> bool:
+        ChildRunner.go_on()
+        return budget.may_run(share)
+
+    with budget, suppress(Exception):  # what reads the program's text and attributes may fail on any of them
+        return next(solutions(root, {}, may_run, [], computes=False), None)
+    return None
+
+
+def accepts_scaled(twin: Callable[..., Any], sizes: Sizes, given: Input) -> bool:
+    """Whether a ``twin``, a model that was built with ``sizes``, accepts inputs like ``given``, one of the model's."""
+    weights = MetaWeights(twin)
+    for one in islice(scaled_inputs(given, {}, sizes), MOST_SCALED):
+        seed_all()
+        args, kwargs = map_tensors(to_meta, one.args), map_tensors(to_meta, dict(one.kwargs))
+        with suppress(Exception), torch.no_grad(), warnings.catch_warnings(), weights.used():
+            warnings.simplefilter("ignore")
+            twin(*args, **kwargs)
+            return True
+    return False
