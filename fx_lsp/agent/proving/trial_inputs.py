@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -66,6 +67,9 @@ SHARE_TO_REACH_MORE = 1 / 4
 
 SHARE_TO_VARY = 1 / 4
 """The share of the budget for variations of an input that are tried only because they may reach more."""
+
+MOST_TIMES_AS_COSTLY = 4
+"""How many times the operations of the first input's run may do that of such a variation; each may do `COSTLY`."""
 
 MOST_OPTIONAL = 3
 """How many inputs with the parameters that are None in the first one are looked for."""
@@ -157,6 +161,10 @@ def searched_inputs(
         missed.difference_update(reached)
         return reached
 
+    def may_reach() -> bool:
+        most = max(COSTLY, MOST_TIMES_AS_COSTLY * costs[id(accepted[0])])
+        return may_run(min(used_before + SHARE_TO_VARY, 1.0), at_most=most)
+
     source = "".join(linecache.getlines(file.workspace.file))
     may_run = partial(_may_run, budget)
     near: list[Wanted] = []
@@ -182,7 +190,7 @@ def searched_inputs(
                 may_run,
                 partial(may_run, SHARE_TO_REACH_MORE),
                 is_large=lambda given: costs[id(given)] > LARGE or elements_of(given) > MANY_ELEMENTS,
-                may_reach=lambda: may_run(min(used_before + SHARE_TO_VARY, 1.0)),
+                may_reach=may_reach,
                 few=search.few,
                 fixed=fixed,
                 decisive=partial(decisive_inputs, root=root),
@@ -235,11 +243,11 @@ def _recorded(
     return recorded_inputs(part, whole, itertools.chain(cheap, solutions(whole, {}, may_run_whole)))
 
 
-def _may_run(budget: SearchBudget, share: float = 1.0, *, strictly: bool = False) -> bool:
+def _may_run(budget: SearchBudget, share: float = 1.0, *, strictly: bool = False, at_most: float = math.inf) -> bool:
     """Whether the program may be run once more in search of inputs; some runs are a step of the search."""
     if budget.runs % RUNS_OF_A_STEP == 0:
         ChildRunner.go_on()
-    return budget.may_run(share, strictly=strictly)
+    return budget.may_run(share, strictly=strictly, at_most=at_most)
 
 
 def optional_inputs(program: Program, search: InputSearch, first: Input, most_runs: int) -> tuple[Input, ...]:

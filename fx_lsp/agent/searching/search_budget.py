@@ -42,15 +42,16 @@ class SearchBudget(TorchFunctionMode):
         self._calls = 0
         self._most = math.inf
 
-    def may_run(self, share: float = 1.0, *, strictly: bool = False) -> bool:
+    def may_run(self, share: float = 1.0, *, strictly: bool = False, at_most: float = math.inf) -> bool:
         """Whether the program may be run once more, with a ``share`` of the budget; to be asked before each run.
 
-        ``strictly``: a run that exceeds the share ends with `TooMuchWork`. Otherwise it goes on to its end.
+        ``strictly``: a run that exceeds the share ends with `TooMuchWork`, as does one that does more than ``at_most``
+        operations. Otherwise it goes on to its end.
         """
         if self.runs >= share * self._share * MOST_RUNS or not self.has_left(share):
             return False
         self.runs += 1
-        self._most = share * self._share * MOST_WORK if strictly else math.inf
+        self._most = min(share * self._share * MOST_WORK if strictly else math.inf, self._work + at_most)
         return True
 
     @property
