@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -42,17 +43,26 @@ class SearchBudget(TorchFunctionMode):
         self._calls = 0
         self._most = math.inf
 
-    def may_run(self, share: float = 1.0, *, strictly: bool = False, at_most: float = math.inf) -> bool:
+    def may_run(self, share: float = 1.0, *, strictly: bool = False) -> bool:
         """Whether the program may be run once more, with a ``share`` of the budget; to be asked before each run.
 
-        ``strictly``: a run that exceeds the share ends with `TooMuchWork`, as does one that does more than ``at_most``
-        operations. Otherwise it goes on to its end.
+        ``strictly``: a run that exceeds the share ends with `TooMuchWork`. Otherwise it goes on to its end.
         """
         if self.runs >= share * self._share * MOST_RUNS or not self.has_left(share):
             return False
         self.runs += 1
-        self._most = min(share * self._share * MOST_WORK if strictly else math.inf, self._work + at_most)
+        self._most = share * self._share * MOST_WORK if strictly else math.inf
         return True
+
+    @contextlib.contextmanager
+    def limited(self, operations: float) -> Iterator[None]:
+        """Within the block, a run ends with `TooMuchWork` that does more than so many ``operations``."""
+        before = self._most
+        self._most = min(before, self._work + operations)
+        try:
+            yield
+        finally:
+            self._most = before
 
     @property
     def used(self) -> float:
