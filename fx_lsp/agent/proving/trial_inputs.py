@@ -69,7 +69,7 @@ SHARE_TO_VARY = 1 / 4
 """The share of the budget for variations of an input that are tried only because they may reach more."""
 
 MOST_TIMES_AS_COSTLY = 4
-"""How many times the operations of the first input's run may do that of such a variation; each may do `COSTLY`."""
+"""How many times the operations of the first input's run may do that of another one; each may do `COSTLY`."""
 
 MOST_OPTIONAL = 3
 """How many inputs with the parameters that are None in the first one are looked for."""
@@ -146,7 +146,8 @@ def searched_inputs(
         nonlocal used_before
         seen: Seen = set()
         before = budget.operations
-        with recording_lines(parts, seen):
+        most = max(COSTLY, MOST_TIMES_AS_COSTLY * costs[id(accepted[0])]) if accepted else math.inf
+        with recording_lines(parts, seen), budget.limited(most):
             said = _said(root, given)
         costs[id(given)] = budget.operations - before
         reached = frozenset(part for part in parts if part.is_in(seen))
@@ -160,10 +161,6 @@ def searched_inputs(
         reaches[id(given)] = reached
         missed.difference_update(reached)
         return reached
-
-    def may_reach() -> bool:
-        most = max(COSTLY, MOST_TIMES_AS_COSTLY * costs[id(accepted[0])])
-        return may_run(min(used_before + SHARE_TO_VARY, 1.0), at_most=most)
 
     source = "".join(linecache.getlines(file.workspace.file))
     may_run = partial(_may_run, budget)
@@ -190,7 +187,7 @@ def searched_inputs(
                 may_run,
                 partial(may_run, SHARE_TO_REACH_MORE),
                 is_large=lambda given: costs[id(given)] > LARGE or elements_of(given) > MANY_ELEMENTS,
-                may_reach=may_reach,
+                may_reach=lambda: may_run(min(used_before + SHARE_TO_VARY, 1.0)),
                 few=search.few,
                 fixed=fixed,
                 decisive=partial(decisive_inputs, root=root),
@@ -243,11 +240,11 @@ def _recorded(
     return recorded_inputs(part, whole, itertools.chain(cheap, solutions(whole, {}, may_run_whole)))
 
 
-def _may_run(budget: SearchBudget, share: float = 1.0, *, strictly: bool = False, at_most: float = math.inf) -> bool:
+def _may_run(budget: SearchBudget, share: float = 1.0, *, strictly: bool = False) -> bool:
     """Whether the program may be run once more in search of inputs; some runs are a step of the search."""
     if budget.runs % RUNS_OF_A_STEP == 0:
         ChildRunner.go_on()
-    return budget.may_run(share, strictly=strictly, at_most=at_most)
+    return budget.may_run(share, strictly=strictly)
 
 
 def optional_inputs(program: Program, search: InputSearch, first: Input, most_runs: int) -> tuple[Input, ...]:

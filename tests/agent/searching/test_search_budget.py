@@ -93,6 +93,17 @@ def test_what_a_function_does_inside_counts(
     assert budget.has_left(100 * operations)
 
 
+def test_one_run_can_be_limited_to_fewer_operations() -> None:
+    budget = SearchBudget()
+    with budget:
+        assert budget.may_run()
+        with budget.limited(1000 + 2 * search_budget.CALL):
+            torch.ones(10)
+            with pytest.raises(TooMuchWork):
+                torch.ones(10_000)
+        torch.ones(10_000)  # what comes after the run is not
+
+
 def test_a_transposed_convolution_multiplies_each_number_of_its_input_with_a_row_of_weights() -> None:
     weight, budget = torch.rand(3, 5, 64), SearchBudget()
     with budget:
