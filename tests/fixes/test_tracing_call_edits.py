@@ -195,18 +195,48 @@ def test_an_optional_input_is_left_out_where_it_fails_further_in(call: str, tmp_
     assert mended.namespace["export"]()(torch.ones(2), None).tolist() == [1, 1]
 
 
+OTHER_METHODS = """\
+    def keep(self, mask):
+        self.mask = mask
+
+    def scaled(self, x, *rest):
+        return x * len(x) if self.mask else x
+
+    def named(self, x, **rest):
+        return x if rest["mask"] is None else x * len(x)
+
+    def passed(self, x, mask):
+        return x * len(x)
+"""
+
+
 @pytest.mark.parametrize(
     ("further_in", "is_offered"),
     [
         ("if mask is None:\n            return x\n        return x * len(x)", True),
         ("return x * len(x) if mask is None else x * len(mask)", True),
+        ("return (\n            x * len(x)\n            if mask is not None\n            else x\n        )", True),
         ("given = mask is not None\n        return x * len(x) if given else x", True),
         ("for mask in mask or [x]:\n            x = x * len(x)\n        return x", True),
         ("self.mask = mask\n        return self.scaled(x)", True),
-        ("return x * len(x) + mask", False),
-        ("if self.training:\n            x = x + 1\n        return x * len(x) + mask", False),
-        ("half = mask / 2\n        return x * len(x) + half", False),
-        ("for _ in range(2):\n            x = x * len(x) + mask\n        return x if self.training else -x", False),
+        ("self.keep(mask)\n        return self.scaled(x)", True),
+        ("sizes = [1, 2] if mask is None else x\n        return x * len(sizes)", True),
+        ("scaled = [self.scaled, abs][mask is None]\n        return scaled(x)", True),
+        (
+            "try:\n            x += mask\n        except TypeError:\n            return x\n        return x * len(x)",
+            True,
+        ),
+        (
+            "while True:\n            x = x * len(x)\n            if mask is None:\n                return x",
+            True,
+        ),
+        ("return self.named(x, mask=mask)", True),
+        ("return self.scaled(*[x, mask])", True),
+        ("x = x * len(x)\n        return x + mask", False),
+        ("if self.training:\n            x = x + 1\n        x = x * len(x)\n        return x + mask", False),
+        ("half: torch.Tensor = mask / 2\n        half += 1\n        x = x * len(x)\n        return x + half", False),
+        ("for _ in range(2):\n            x = x * len(x)\n        return x + mask", False),
+        ("x = self.passed(x, mask)\n        return x if mask is None else -x", False),
     ],
 )
 def test_an_optional_input_that_decides_nothing_is_not_left_out(
@@ -215,9 +245,7 @@ def test_an_optional_input_that_decides_nothing_is_not_left_out(
     text = OPTIONAL.format(call="net").replace(
         "if mask is None:\n            return x\n        return x * len(mask)", further_in
     )
-    text = text.replace(
-        "class Net", "    def scaled(self, x):\n        return x * len(x) if self.mask else x\n\n\nclass Net"
-    )
+    text = text.replace("class Net", f"{OTHER_METHODS}\n\nclass Net")
     assert bool(Program(tmp_path, text).fixes_at_calls(concrete_args.fixes)) == is_offered
 
 

@@ -10,6 +10,7 @@ from fx_lsp.agent.inventing.plan_memory import PLANS, Plans
 from fx_lsp.agent.processes.tensor_pickles import unpacked
 from fx_lsp.agent.proving.before_edit import ProgramBefore
 from fx_lsp.agent.proving.capture_failures import check_captured, check_fake_kernels
+from fx_lsp.agent.proving.failed_builds import NotBuilt
 from fx_lsp.agent.proving.failure_matching import FoundFailures, failures_met
 from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.run_in_child import ProofEnded
@@ -121,7 +122,7 @@ class NewText:
         Raises `ProofEnded` if this can't be found.
         """
         if PLANS.before_edit:
-            with suppress(ProofEnded), PLANS.following_those_before_edit():
+            with suppress(NotBuilt), PLANS.following_those_before_edit():
                 found = self._context.failures(self._file, self._target)
                 if not found.raised:
                     return found

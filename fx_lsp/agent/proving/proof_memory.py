@@ -63,8 +63,8 @@ class Findings:
     plans: Plans = field(default_factory=dict)
     """The arguments that were invented for it."""
     accepted: dict[str, tuple[Sizes, Input]] = field(default_factory=dict)
-    """By `key_of`: an input that the target has accepted, also before its text was changed, and the numbers that the
-    target was built with."""
+    """By `key_of`: an input that the target has accepted, also before its text was changed, or whose shapes it accepts,
+    and the numbers that the target was built with."""
 
     @classmethod
     def recalled(cls, remembered: Remembered | None, file: ImportedFile, overlays: Mapping[str, str]) -> Findings:

@@ -69,7 +69,7 @@ SHARE_TO_VARY = 1 / 4
 """The share of the budget for variations of an input that are tried only because they may reach more."""
 
 MOST_TIMES_AS_COSTLY = 4
-"""How many times the operations of the first input's run may do that of another one; each may do `COSTLY`."""
+"""A run with such a variation may do this many times the operations of the first input's run, and at least `COSTLY`."""
 
 MOST_OPTIONAL = 3
 """How many inputs with the parameters that are None in the first one are looked for."""
@@ -141,12 +141,14 @@ def searched_inputs(
     """What each input is known to reach, by its ``id``."""
 
     used_before = 1.0  # the share of the budget, until an input was found
+    is_extra = False  # whether the next run is only to reach more
 
     def runs(given: Input, parts: AbstractSet[Part]) -> frozenset[Part] | None:
-        nonlocal used_before
+        nonlocal used_before, is_extra
         seen: Seen = set()
         before = budget.operations
-        most = max(COSTLY, MOST_TIMES_AS_COSTLY * costs[id(accepted[0])]) if accepted else math.inf
+        most = max(COSTLY, MOST_TIMES_AS_COSTLY * costs[id(accepted[0])]) if is_extra else math.inf
+        is_extra = False
         with recording_lines(parts, seen), budget.limited(most):
             said = _said(root, given)
         costs[id(given)] = budget.operations - before
@@ -161,6 +163,11 @@ def searched_inputs(
         reaches[id(given)] = reached
         missed.difference_update(reached)
         return reached
+
+    def may_reach() -> bool:
+        nonlocal is_extra
+        is_extra = may_run(min(used_before + SHARE_TO_VARY, 1.0))
+        return is_extra
 
     source = "".join(linecache.getlines(file.workspace.file))
     may_run = partial(_may_run, budget)
@@ -187,7 +194,7 @@ def searched_inputs(
                 may_run,
                 partial(may_run, SHARE_TO_REACH_MORE),
                 is_large=lambda given: costs[id(given)] > LARGE or elements_of(given) > MANY_ELEMENTS,
-                may_reach=lambda: may_run(min(used_before + SHARE_TO_VARY, 1.0)),
+                may_reach=may_reach,
                 few=search.few,
                 fixed=fixed,
                 decisive=partial(decisive_inputs, root=root),

@@ -52,6 +52,10 @@ MOST_REPEATED = 40
 """How often a program is run again that has done nearly the same as expected, to see whether it always does that."""
 
 
+class _NotDifferentiable(ProofEnded):
+    """The program can't be differentiated on the first input, or raises an error anyway."""
+
+
 @dataclass(frozen=True)
 class ProgramRuns:
     """What a program does on some inputs."""
@@ -112,10 +116,8 @@ def runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: Fo
             return ProgramRuns(inputs, program.names, found.observations, missed)
     try:
         observations, missed = apart(partial(_observed, program, inputs, found.gradients, search.watched))
-    except ProofEnded:
-        if found.gradients == "none":
-            raise
-        # It may have no gradients. What it did so far has changed its buffers, which another process still has.
+    except _NotDifferentiable:
+        # The failed attempt may have changed buffers, but only in its own process: the next starts from the same state.
         observations, missed = apart(partial(_observed, program, inputs, "none", search.watched))
     if any(seen.left for seen in observations):  # such as how long the call took
         again, _ = apart(partial(_observed, program, inputs, "none", ()))
@@ -191,9 +193,13 @@ def _observed(
         is_inference = given.other_mode and program.state.training  # which is often not differentiable
         with recording_lines(watched, run):
             has_gradients = gradients == "all" or (gradients == "first" and not observations)
-            seen = observe(
-                program.built.root, given, program.state, program.names, gradients=has_gradients and not is_inference
-            )
+            has_gradients = has_gradients and not is_inference
+            try:
+                seen = observe(program.built.root, given, program.state, program.names, gradients=has_gradients)
+            except Exception as error:
+                if observations or not has_gradients or is_out_of_memory(error):
+                    raise
+                raise _NotDifferentiable("untried", describe(error)) from None
         observations.append(seen)
     return tuple(observations), parts_not_run(watched, run)
 

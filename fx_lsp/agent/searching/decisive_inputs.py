@@ -138,7 +138,7 @@ def _beside(number: float, *, whole: bool) -> list[float]:
 
 
 def _mapped(first: Input, change: Callable[[torch.Tensor], torch.Tensor], only: int | None = None) -> Input | None:
-    """``first`` after a change of its tensors, or of ``only`` the one of that number; None if that changes nothing."""
+    """``first`` after a change of its tensors, or of the one with the number ``only``; None if that changes nothing."""
     numbers = itertools.count()
     is_changed = False
 

@@ -61,7 +61,7 @@ def find_inputs(
     others of its size come in any case.
     ``may_run`` is asked before each candidate and, once there are enough inputs, before each variation; ``may_reach``
     before each input that is tried only because it may reach more. If no input so far reaches some part, others of the
-    ``candidates`` are tried, too, each time that ``may_run_more`` allows it.
+    ``candidates`` are tried, too, each time that ``may_run_more`` allows it. ``runs`` may end what costs too much.
     Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or numbers apart; the arguments
     ``fixed`` need not differ.
     """

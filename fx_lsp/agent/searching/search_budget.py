@@ -42,6 +42,9 @@ class SearchBudget(TorchFunctionMode):
         """How many operations on numbers the runs have done, without what their calls count as."""
         self._calls = 0
         self._most = math.inf
+        """The work after which a run is ended."""
+        self._most_operations = math.inf
+        """The operations after which it is."""
 
     def may_run(self, share: float = 1.0, *, strictly: bool = False) -> bool:
         """Whether the program may be run once more, with a ``share`` of the budget; to be asked before each run.
@@ -57,16 +60,15 @@ class SearchBudget(TorchFunctionMode):
     @contextlib.contextmanager
     def limited(self, operations: float) -> Iterator[None]:
         """Within the block, a run ends with `TooMuchWork` that does more than so many ``operations``."""
-        before = self._most
-        self._most = min(before, self._work + operations)
+        self._most_operations = self.operations + operations
         try:
             yield
         finally:
-            self._most = before
+            self._most_operations = math.inf
 
     @property
     def used(self) -> float:
-        """The share of the budget that was used so far."""
+        """The share of the budget that has been used so far."""
         return max(self.runs / MOST_RUNS, self._work / MOST_WORK) / self._share
 
     def has_left(self, share: float) -> bool:
@@ -83,6 +85,8 @@ class SearchBudget(TorchFunctionMode):
         output = func(*args, **(kwargs or {}))
         self._calls += 1
         self.operations += _operations(getattr(func, "__name__", "").strip("_"), args, output)
+        if self.operations > self._most_operations:
+            raise TooMuchWork
         if self._work > self._most:  # asked now, since the next call may be the search's own, not the run's
             self._most = math.inf
             raise TooMuchWork

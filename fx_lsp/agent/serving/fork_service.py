@@ -131,6 +131,8 @@ class ForkService(Service[_Request]):
     def _start_trace(self, trace: Trace) -> None:
         request = _Request(trace, waiting={target.key for target in trace.targets}, sessions=deque([trace]))
         self._requests[trace.id] = request
+        if trace.capture == "fx":
+            self._plans.forget(trace)
         if _is_plain(trace) or trace.costs:
             self._is_edited = trace.purpose == "edit"
         if _is_plain(trace):

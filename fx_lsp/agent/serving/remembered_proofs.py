@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import fields, replace
 
-from fx_lsp.agent.messages import Prove, Recipe
+from fx_lsp.agent.messages import Prove, Recipe, Target
 from fx_lsp.agent.proving.proof_memory import Remembered
 from fx_lsp.agent.serving.reply_filter import only_strings
 
@@ -35,9 +35,13 @@ class RememberedProofs:
 
 
 def _subject(request: Prove) -> Hashable:
+    """The target, how it is built, and the limits."""
+    return request.file, built_as(request.target), request.limits
+
+
+def built_as(target: Target) -> Hashable:
     """The target, and how it is built; edits that only move it to other lines don't change this."""
-    target = request.target
-    return request.file, target.key, tuple(map(_sources, (target.recipe, *target.fallbacks))), request.limits
+    return target.key, tuple(map(_sources, (target.recipe, *target.fallbacks)))
 
 
 def _sources(recipe: Recipe) -> Hashable:

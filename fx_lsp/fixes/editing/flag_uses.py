@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence, Set
+import itertools
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from fx_lsp.agent.messages import Step
 from fx_lsp.fixes.editing import ReadText
@@ -24,68 +25,95 @@ def names_at_failure(flag: str, chain: Sequence[Step], read: ReadText) -> set[st
 
 
 def decides_on_way(flag: str, chain: Sequence[Step], read: ReadText) -> bool:
-    """Whether a function on the way to the failure decides anything by what is made of a flag, as far as is known.
+    """Whether a function on the way to the failure may decide anything by a flag.
 
-    Otherwise the program gets to the failure whatever the flag is.
+    It certainly does not if each function only passes on what is made of the flag, to variables and to the next call.
+    Then the program gets to the failure whatever the flag is.
     """
     passed = {flag}
     steps = [next(editable([step], read), None) for step in chain]
     for step, further in zip(steps, [*steps[1:], None], strict=True):
         function = step[0].function(step[1]) if step else None
-        if step is None or function is None or (names := _made_of(passed, function, step[1].lineno)) is None:
+        if step is None or function is None:
             return True
-        if any(_mentions(test, names) for test in _tests(function) if test.lineno <= step[1].lineno):
+        names, is_passed_on_only = _passed_on(passed, function, step[1], is_last=further is None)
+        if not is_passed_on_only:
             return True
+        called = further[0].function(further[1]) if further else None
         if further is not None:
-            called = further[0].function(further[1])
-            if called is None or any(_mentions(value, names) for value in _unpacked(step[1])):
+            given = _given(names, step[1], called) if called else None
+            if given is None:
                 return True
-            passed = {*_parameters_made_of(names, step[1], called)}
-            if not passed:
+            if not given:
                 return False
+            passed = given
     return False
 
 
-def _made_of(names: Set[str], function: ast.FunctionDef | ast.AsyncFunctionDef, before: int) -> set[str] | None:
-    """``names``, and the variables of a function that are made of them before a line; None if objects are, too."""
-    found, count = set(names), -1
-    while len(found) > count:
-        count = len(found)
-        for node in ast.walk(function):
-            match node:
-                case ast.Assign(targets=targets, value=value):
-                    pass
-                case ast.AnnAssign(target=one, value=value) | ast.AugAssign(target=one, value=value):
-                    targets = [one]
-                case ast.NamedExpr(target=one, value=value) | ast.For(target=one, iter=value):
-                    targets = [one]
-                case _:
-                    continue
-            if value is not None and (value.end_lineno or 0) < before and _mentions(value, found):
-                parts = [part for target in targets for part in ast.walk(target)]
-                if any(isinstance(part, ast.Attribute | ast.Subscript) for part in parts):
-                    return None
-                found |= {part.id for part in parts if isinstance(part, ast.Name)}
-    return found
+def _passed_on(
+    names: Set[str], function: ast.FunctionDef | ast.AsyncFunctionDef, step: ast.expr, *, is_last: bool
+) -> tuple[set[str], bool]:
+    """``names`` with the variables that are made of them before a step, and whether the function only passes them on.
+
+    It does so in assignments to variables, and in the arguments of the step unless that is the failure itself.
+    """
+    around = {id(inner): outer for outer in ast.walk(function) for inner in ast.iter_child_nodes(outer)}
+    outwards = [*_outwards(step, around)]
+    expressions = [step, *(one for one in outwards if isinstance(one, ast.expr))]
+    loops = [one for one in outwards if isinstance(one, ast.For | ast.AsyncFor | ast.While)]
+    end = max(one.end_lineno or 0 for one in (*expressions, *loops))
+    assignments = [
+        one
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign) and one not in outwards
+    ]
+    assignments = [
+        one
+        for one in assignments
+        if all(isinstance(part, _OF_VARIABLES) for target in _targets(one) for part in ast.walk(target))
+        and not any(isinstance(outer, ast.Try) for outer in _outwards(one, around))
+    ]
+    found = set(names)
+    for one in sorted(assignments, key=lambda one: one.lineno):
+        if one.value is not None and (one.end_lineno or 0) < step.lineno and _mentions(one.value, found):
+            found |= {part.id for target in _targets(one) for part in ast.walk(target) if isinstance(part, ast.Name)}
+    passing: list[ast.AST] = [function.args, *assignments]
+    if isinstance(step, ast.Call) and not is_last:
+        passing += [*step.args, *step.keywords]
+    harmless = {id(inner) for part in passing for inner in ast.walk(part)}
+    mentions = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id in found]
+    return found, all(id(node) in harmless for node in mentions if node.lineno <= end)
 
 
-def _tests(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.expr]:
-    """What a function decides by."""
-    for node in ast.walk(function):
-        match node:
-            case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test) | ast.Match(subject=test):
-                yield test
-            case ast.BoolOp(values=values):
-                yield from values
-            case ast.comprehension(ifs=ifs):
-                yield from ifs
+_OF_VARIABLES = ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context
 
 
-def _unpacked(call: ast.expr) -> Iterator[ast.expr]:
-    """The arguments of a call that it unpacks."""
-    if isinstance(call, ast.Call):
-        yield from (argument for argument in call.args if isinstance(argument, ast.Starred))
-        yield from (keyword.value for keyword in call.keywords if keyword.arg is None)
+def _targets(assignment: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Sequence[ast.expr]:
+    return assignment.targets if isinstance(assignment, ast.Assign) else [assignment.target]
+
+
+def _outwards(node: ast.AST, around: Mapping[int, ast.AST]) -> Iterator[ast.AST]:
+    """What contains a node, from the inside out; ``around`` has what contains each node directly, by its ``id``."""
+    while (outer := around.get(id(node))) is not None:
+        yield (node := outer)
+
+
+def _given(names: Set[str], call: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str] | None:
+    """The parameters of a function that a call gives something made of ``names``; None if that is not clear."""
+    if not isinstance(call, ast.Call) or any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    is_bound = parameters[:1] == ["self"] and not (call.args and _is_name(call.args[0], "self"))
+    own = parameters[1:] if is_bound else parameters
+    by_name = {*own, *(one.arg for one in function.args.kwonlyargs)}
+    given = [*itertools.zip_longest(own[: len(call.args)], call.args)]
+    given += [(one.arg if one.arg in by_name else None, one.value) for one in call.keywords]
+    found = {parameter for parameter, value in given if _mentions(value, names)}
+    return None if None in found else {parameter for parameter in found if parameter is not None}
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _mentions(node: ast.AST, names: Set[str]) -> bool:

@@ -97,8 +97,9 @@ def test_one_run_can_be_limited_to_fewer_operations() -> None:
     budget = SearchBudget()
     with budget:
         assert budget.may_run()
-        with budget.limited(1000 + 2 * search_budget.CALL):
-            torch.ones(10)
+        with budget.limited(1000):
+            for _ in range(5):  # calls don't count
+                torch.ones(10)
             with pytest.raises(TooMuchWork):
                 torch.ones(10_000)
         torch.ones(10_000)  # what comes after the run is not

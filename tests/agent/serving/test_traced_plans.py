@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,3 +43,13 @@ def test_the_oldest_plans_go_first(tmp_path: Path) -> None:
     other = Trace(str(tmp_path / "other.py"), trace.targets, {})
     plans.keep(other, Invented(prove.target.key, {"net.Net": "p" * MOST_CHARACTERS}))
     assert plans.of(prove) == {}
+
+
+def test_plans_are_for_the_text_that_was_traced(tmp_path: Path) -> None:
+    plans, (trace, prove) = TracedPlans(), requests_in(tmp_path)
+    edited = replace(trace, overlays={trace.file: TEXT + "\n"})
+    plans.keep(edited, Invented(prove.target.key, {"net.Net": "plan"}))
+    assert plans.of(prove) == {}
+    assert plans.of(replace(prove, overlays=edited.overlays))
+    plans.forget(trace)
+    assert plans.of(replace(prove, overlays=edited.overlays)) == {}

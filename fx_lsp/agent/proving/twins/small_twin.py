@@ -28,6 +28,7 @@ from fx_lsp.agent.building.constructor_sizes import Numbers, Size, SizedConstruc
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.messages import Target
+from fx_lsp.agent.processes.tensor_pickles import dumped
 from fx_lsp.agent.proving.failed_builds import NotBuilt
 from fx_lsp.agent.proving.failure_matching import Place, expression_at, innermost
 from fx_lsp.agent.proving.run_in_child import ChildRunner
@@ -67,7 +68,7 @@ LEAST_GAIN = 0.9
 MOST_BUILDS = 120
 """How many models are built in search of a twin."""
 
-MOST_SECONDS = 5
+MOST_SECONDS = 10
 """How long the search may compute, after the model itself was built and explored; what it has found by then counts."""
 
 JOINT_FACTORS = (64, 16, 4)
@@ -226,8 +227,9 @@ class _TwinSearch:
                 return
             ChildRunner.go_on()
             trial = {other: new for other, new in self._sizes.items() if other != size}
-            built = self._build(SizedConstructors(trial))
-            if built and self._accepts(built, trial) and self._traits_of(built) == self._traits:
+            built = self._build(SizedConstructors(trial)) if trial else None
+            is_small = built is not None and cost_of(built.root) <= LARGE
+            if built and is_small and self._accepts(built, trial) and self._traits_of(built) == self._traits:
                 self._sizes, self._cost, self._submodules = trial, cost_of(built.root), _submodules(built.root)
                 return
 
@@ -334,7 +336,12 @@ def find_twins(file: ImportedFile, target: Target, similar: Twins = ()) -> tuple
     device.
     """
     search = _TwinSearch(file, target)
-    return search.run(similar), search.given
+    twins = search.run(similar)
+    try:
+        dumped(search.given)
+    except Exception:  # it may hold an object of the program's
+        return twins, None
+    return twins, search.given
 
 
 def agreeing_sizes(file: ImportedFile, target: Target) -> list[Sizes]:

@@ -35,7 +35,7 @@ def smaller(value: Numbers, original: Numbers) -> list[Numbers]:
     found = [scaled(value, 1, factor) for factor in FACTORS]
     if largest(original) < WIDE:
         found.insert(0, tuple(map(floor, original)) if isinstance(original, tuple) else floor(original))
-    distinct = dict.fromkeys(smaller for smaller in found if smaller != value and is_large_enough(smaller, original))
+    distinct = dict.fromkeys(new for new in found if new != value and is_large_enough(new, original))
     return list(distinct)[:MOST_VALUES]
 
 
@@ -45,7 +45,7 @@ def divided(value: Numbers, factor: int, unit: int) -> Numbers:
     Multiples of ``unit`` remain multiples, of at least twice the ``unit`` unless it is 1.
     """
 
-    def divided(number: int) -> int:
+    def of_one(number: int) -> int:
         new = number // factor
         if unit > 1 and number % unit == 0:
             return min(number, max(new // unit, 2) * unit)
@@ -53,7 +53,7 @@ def divided(value: Numbers, factor: int, unit: int) -> Numbers:
 
     while factor > 1 and not is_large_enough(scaled(value, 1, factor), value):
         factor //= 2
-    return divided(value) if isinstance(value, int) else tuple(map(divided, value))
+    return of_one(value) if isinstance(value, int) else tuple(map(of_one, value))
 
 
 def multiple(old: int, new: int, pairs: Sequence[tuple[int, int]]) -> int:

@@ -42,12 +42,19 @@ def input_by_shape(root: Callable[..., Any]) -> Input | None:
 
 def accepts_scaled(twin: Callable[..., Any], sizes: Sizes, given: Input) -> bool:
     """Whether a ``twin``, a model that was built with ``sizes``, accepts inputs like ``given``, one of the model's."""
-    weights = MetaWeights(twin)
-    for one in islice(scaled_inputs(given, {}, sizes), MOST_SCALED):
-        seed_all()
-        args, kwargs = map_tensors(to_meta, one.args), map_tensors(to_meta, dict(one.kwargs))
-        with suppress(Exception), torch.no_grad(), warnings.catch_warnings(), weights.used():
-            warnings.simplefilter("ignore")
-            twin(*args, **kwargs)
-            return True
+    with suppress(Exception):
+        weights = MetaWeights(twin)
+        return any(_runs(twin, weights, one) for one in islice(scaled_inputs(given, {}, sizes), MOST_SCALED))
     return False
+
+
+def _runs(program: Callable[..., Any], weights: MetaWeights, given: Input) -> bool:
+    seed_all()
+    args, kwargs = map_tensors(to_meta, given.args), map_tensors(to_meta, dict(given.kwargs))
+    try:
+        with torch.no_grad(), warnings.catch_warnings(), weights.used():
+            warnings.simplefilter("ignore")
+            program(*args, **kwargs)
+    except Exception:
+        return False
+    return True
