@@ -396,3 +396,30 @@ async def test_the_third_argument_of_a_function_that_is_run_alone_may_be_a_list(
     request = Prove(file, target, target, failures, {}, edited, (str(client.root),), PATIENT, function_only=True)
     proof = await client.agent.prove(request)
     assert proof.verdict == "refuted", proof.reason
+
+
+HALF_DIFFERENTIABLE = """
+    @torch.fx.wrap
+    def rounded(y):
+        if y.numel() % 2:
+            z = y.exp()
+            z += 1  # the gradient of the exponential needs what this overwrites
+            return z
+        return y
+"""
+
+
+async def test_a_gradient_that_is_lost_is_noticed_though_some_inputs_have_none(client: Client) -> None:
+    text = program(
+        "x = rounded(x * self.w)\nreturn x / len(x)", "self.w = torch.nn.Parameter(torch.ones(()))", HALF_DIFFERENTIABLE
+    )
+    old = "rounded(x * self.w)\n        return x / len(x)"
+    proof = await prove(client, Edit(text, old, "rounded(x * self.w.detach())\n        return x / x.shape[0]"))
+    assert proof.verdict != "proven", proof.reason
+
+
+async def test_a_program_of_many_calls_is_run_on_many_inputs(client: Client) -> None:
+    text = program("y = x / len(x)\nfor _ in range(700):\n    y = y + 1\nreturn y")
+    proof = await prove(client, Edit(text, "len(x)", "x.shape[0]"))
+    assert proof.verdict == "proven", proof.reason
+    assert "14 inputs" in proof.reason
