@@ -236,6 +236,10 @@ OTHER_METHODS = """\
         ("if self.training:\n            x = x + 1\n        x = x * len(x)\n        return x + mask", False),
         ("half: torch.Tensor = mask / 2\n        half += 1\n        x = x * len(x)\n        return x + half", False),
         ("for _ in range(2):\n            x = x * len(x)\n        return x + mask", False),
+        (
+            "if self.training:\n            x = x * len(x)\n        else:\n            x = -mask\n        return x",
+            False,
+        ),
         ("x = self.passed(x, mask)\n        return x if mask is None else -x", False),
     ],
 )

@@ -55,17 +55,22 @@ def _passed_on(
 ) -> tuple[set[str], bool]:
     """``names`` with the variables that are made of them before a step, and whether the function only passes them on.
 
-    It does so in assignments to variables, and in the arguments of the step unless that is the failure itself.
+    It does so in assignments to variables, and in the arguments of the step unless that is the failure itself. What it
+    does on the other side of an ``if`` does not matter.
     """
     around = {id(inner): outer for outer in ast.walk(function) for inner in ast.iter_child_nodes(outer)}
     outwards = [*_outwards(step, around)]
     expressions = [step, *(one for one in outwards if isinstance(one, ast.expr))]
     loops = [one for one in outwards if isinstance(one, ast.For | ast.AsyncFor | ast.While)]
     end = max(one.end_lineno or 0 for one in (*expressions, *loops))
+    skipped = list(_other_sides(step, outwards))
+    not_run = {id(inner) for part in skipped for inner in ast.walk(part)}
     assignments = [
         one
         for one in ast.walk(function)
-        if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign) and one not in outwards
+        if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign)
+        and one not in outwards
+        and id(one) not in not_run
     ]
     assignments = [
         one
@@ -77,12 +82,19 @@ def _passed_on(
     for one in sorted(assignments, key=lambda one: one.lineno):
         if one.value is not None and (one.end_lineno or 0) < step.lineno and _mentions(one.value, found):
             found |= {part.id for target in _targets(one) for part in ast.walk(target) if isinstance(part, ast.Name)}
-    passing: list[ast.AST] = [function.args, *assignments]
+    passing: list[ast.AST] = [function.args, *skipped, *assignments]
     if isinstance(step, ast.Call) and not is_last:
         passing += [*step.args, *step.keywords]
     harmless = {id(inner) for part in passing for inner in ast.walk(part)}
     mentions = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id in found]
     return found, all(id(node) in harmless for node in mentions if node.lineno <= end)
+
+
+def _other_sides(step: ast.expr, outwards: Sequence[ast.AST]) -> Iterator[ast.stmt]:
+    """The statements on the other side of each ``if`` on one side of which a step is; ``outwards`` is around it."""
+    for inner, outer in itertools.pairwise((step, *outwards)):
+        if isinstance(outer, ast.If) and inner is not outer.test:
+            yield from outer.body if inner in outer.orelse else outer.orelse
 
 
 _OF_VARIABLES = ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context
