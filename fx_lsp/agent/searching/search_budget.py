@@ -82,15 +82,29 @@ class SearchBudget(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        name = getattr(func, "__name__", "").strip("_")
+        is_limited = self._most_operations < math.inf
+        if is_limited and self.operations + _expected(name, args) > self._most_operations:
+            raise TooMuchWork
         output = func(*args, **(kwargs or {}))
         self._calls += 1
-        self.operations += _operations(getattr(func, "__name__", "").strip("_"), args, output)
+        self.operations += _operations(name, args, output)
         if self.operations > self._most_operations:
             raise TooMuchWork
         if self._work > self._most:  # asked now, since the next call may be the search's own, not the run's
             self._most = math.inf
             raise TooMuchWork
         return output
+
+
+def _expected(name: str, args: tuple[Any, ...]) -> int:
+    """About how many multiplications a call is worth that has not been made, by what is known of its output."""
+    tensors = tensors_of(args)
+    count = sum(tensor.numel() for tensor in tensors)
+    if name in _PRODUCTS and len(tensors) > 1 and all(tensor.dim() > 1 for tensor in tensors[-2:]):
+        left, right = tensors[-2:]
+        count = max(count, left.numel() // max(left.shape[-1], 1) * right.shape[-1])
+    return WRITTEN * count
 
 
 def _operations(name: str, args: tuple[Any, ...], output: Any) -> int:

@@ -105,6 +105,20 @@ def test_one_run_can_be_limited_to_fewer_operations() -> None:
         torch.ones(10_000)  # what comes after the run is not
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda: torch.cat([torch.ones(1).expand(10**12)]),
+        lambda: torch.ones(1, 2).expand(10**7, 2) @ torch.ones(2, 1).expand(2, 10**7),
+    ],
+    ids=["copy", "product"],
+)
+def test_a_call_that_would_exceed_the_limit_of_a_run_is_not_made(run: Callable[[], torch.Tensor]) -> None:
+    budget = SearchBudget()
+    with budget, budget.limited(10**9), pytest.raises(TooMuchWork):
+        run()
+
+
 def test_a_transposed_convolution_multiplies_each_number_of_its_input_with_a_row_of_weights() -> None:
     weight, budget = torch.rand(3, 5, 64), SearchBudget()
     with budget:
