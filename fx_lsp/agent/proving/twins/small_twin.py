@@ -87,6 +87,12 @@ OTHER_TWINS = (
 """How the numbers of the other twins differ from the first's: what is added to numbers less than `WIDE` (if it is not
 0), and, for one attempt after another, the ratios by which the others are multiplied, in turn."""
 
+MOST_RESTORED = 16
+"""How many numbers, or pairs of them, are restored in search of a twin that can be run."""
+
+MOST_TIMES_LARGER = 4
+"""How many times the cost of the twin it may have then."""
+
 MOST_AGREEING = 6
 """How many changes of one number in invented arguments are tried in order to run a model."""
 
@@ -214,7 +220,7 @@ class _TwinSearch:
         return False
 
     def _make_runnable(self) -> None:
-        """Restore one of the numbers if the twin then accepts inputs like the model's, and doesn't otherwise.
+        """Restore one or two numbers if the twin then accepts inputs like the model's, and doesn't otherwise.
 
         The program may have written a number twice, once as the default of a parameter.
         """
@@ -222,13 +228,15 @@ class _TwinSearch:
         self.given = input_by_shape(root) if root is not None else None
         if self.given is None or self._accepts(self._build(SizedConstructors(self._sizes)), self._sizes):
             return
-        for size in self._sizes:
+        most = max(LARGE, MOST_TIMES_LARGER * self._cost)
+        restored = itertools.chain(*(itertools.combinations(self._sizes, count) for count in (1, 2)))
+        for sizes in itertools.islice(restored, MOST_RESTORED):
             if self._is_over:
                 return
             ChildRunner.go_on()
-            trial = {other: new for other, new in self._sizes.items() if other != size}
+            trial = {other: new for other, new in self._sizes.items() if other not in sizes}
             built = self._build(SizedConstructors(trial)) if trial else None
-            is_small = built is not None and cost_of(built.root) <= LARGE
+            is_small = built is not None and cost_of(built.root) <= most
             if built and is_small and self._accepts(built, trial) and self._traits_of(built) == self._traits:
                 self._sizes, self._cost, self._submodules = trial, cost_of(built.root), _submodules(built.root)
                 return
