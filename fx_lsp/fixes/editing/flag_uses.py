@@ -20,7 +20,7 @@ def names_at_failure(flag: str, chain: Sequence[Step], read: ReadText) -> set[st
             return set()
         if further is not None:
             function = further[0].function(further[1])
-            names = {*_parameters_made_of(names, step[1], function)} if function else set()
+            names = _parameters_made_of(names, step[1], function) if function else set()
     return names
 
 
@@ -41,7 +41,7 @@ def decides_on_way(flag: str, chain: Sequence[Step], read: ReadText) -> bool:
             return True
         called = further[0].function(further[1]) if further else None
         if further is not None:
-            given = _given(names, step[1], called) if called else None
+            given = _all_made_of(names, step[1], called) if called else None
             if given is None:
                 return True
             if not given:
@@ -64,18 +64,13 @@ def _passed_on(
     loops = [one for one in outwards if isinstance(one, ast.For | ast.AsyncFor | ast.While)]
     end = max(one.end_lineno or 0 for one in (*expressions, *loops))
     skipped = list(_other_sides(step, outwards))
-    not_run = {id(inner) for part in skipped for inner in ast.walk(part)}
+    without = {*map(id, outwards), *(id(inner) for part in skipped for inner in ast.walk(part))}
     assignments = [
         one
         for one in ast.walk(function)
         if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign)
-        and one not in outwards
-        and id(one) not in not_run
-    ]
-    assignments = [
-        one
-        for one in assignments
-        if all(isinstance(part, _OF_VARIABLES) for target in _targets(one) for part in ast.walk(target))
+        and id(one) not in without
+        and all(isinstance(part, _OF_VARIABLES) for target in _targets(one) for part in ast.walk(target))
         and not any(isinstance(outer, ast.Try) for outer in _outwards(one, around))
     ]
     found = set(names)
@@ -110,18 +105,22 @@ def _outwards(node: ast.AST, around: Mapping[int, ast.AST]) -> Iterator[ast.AST]
         yield (node := outer)
 
 
-def _given(names: Set[str], call: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str] | None:
+def _all_made_of(names: Set[str], call: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str] | None:
     """The parameters of a function that a call gives something made of ``names``; None if that is not clear."""
     if not isinstance(call, ast.Call) or any(isinstance(one, ast.Starred) for one in call.args):
         return None
+    own = {one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    found = {parameter for parameter, value in _given(call, function) if _mentions(value, names)}
+    return {parameter for parameter in found if parameter is not None} if found <= own else None
+
+
+def _given(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str | None, ast.expr]]:
+    """The arguments of a call of a function, each with its parameter; None for those without one, or unpacked."""
     parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
     is_bound = parameters[:1] == ["self"] and not (call.args and _is_name(call.args[0], "self"))
     own = parameters[1:] if is_bound else parameters
-    by_name = {*own, *(one.arg for one in function.args.kwonlyargs)}
-    given = [*itertools.zip_longest(own[: len(call.args)], call.args)]
-    given += [(one.arg if one.arg in by_name else None, one.value) for one in call.keywords]
-    found = {parameter for parameter, value in given if _mentions(value, names)}
-    return None if None in found else {parameter for parameter in found if parameter is not None}
+    yield from itertools.zip_longest(own[: len(call.args)], call.args)
+    yield from ((one.arg, one.value) for one in call.keywords)
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
@@ -143,15 +142,7 @@ def uses_as_objects(expression: ast.expr, names: Set[str]) -> bool:
     return bool(found) and all(any(node is other for other in used) for node in found)
 
 
-def _parameters_made_of(
-    names: set[str], call: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef
-) -> Iterator[str]:
-    """The parameters of a function that a call gives something made of ``names``."""
-    if not isinstance(call, ast.Call):
-        return
-    parameters = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    own = parameters[1:] if parameters[:1] == ["self"] else parameters
-    given = [*zip(own, call.args, strict=False), *((one.arg, one.value) for one in call.keywords)]
-    for parameter, value in given:
-        if parameter and _mentions(value, names):
-            yield parameter
+def _parameters_made_of(names: Set[str], call: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The parameters of a function that a call certainly gives something made of ``names``."""
+    given = _given(call, function) if isinstance(call, ast.Call) else ()
+    return {parameter for parameter, value in given if parameter and _mentions(value, names)}

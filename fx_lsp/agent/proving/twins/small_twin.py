@@ -362,8 +362,8 @@ def agreeing_sizes(file: ImportedFile, target: Target) -> list[Sizes]:
     for size, unit in itertools.permutations(numbers, 2):
         part = largest(unit.value)
         if part >= FEWEST and any(item % part for item in as_tuple(size.value)) and min(as_tuple(size.value)) > part:
-            multiple = tuple(item // part * part for item in as_tuple(size.value))
-            found[size, multiple if isinstance(size.value, tuple) else multiple[0]] = None
+            rounded = tuple(item // part * part for item in as_tuple(size.value))
+            found[size, rounded if isinstance(size.value, tuple) else rounded[0]] = None
     return [{size: new} for size, new in itertools.islice(found, MOST_AGREEING)]
 
 
