@@ -183,8 +183,8 @@ class _Run(TorchFunctionMode):
         return True
 
     def answer(self, error: Exception, kind: type) -> bool | int | float:
-        """What to assume where an export would raise ``error``. Raises it if a function of torch's may catch it."""
-        if self._in_call and not self._assuming:
+        """What to assume where an export would raise ``error``. Raises it if torch or the program may handle it."""
+        if (self._in_call and not self._assuming) or self._is_handled(error):
             raise error
         value = self._answer(error, kind)
         if not self._assuming and not self._is_mended(error):
@@ -213,15 +213,19 @@ class _Run(TorchFunctionMode):
 
     def hash_of(self, number: torch.SymInt, error: Exception) -> int:
         """The hash of a number that depends on data: an export raises ``error`` for want of one."""
-        if any(map(handles_errors, _users_frames(self._top))):  # the program, such as einops, may do without
+        if self._is_handled(error):  # the program, such as einops, may do without
             raise error
-        is_new = not numbers_in(number) <= self._fixed
+        is_new = not numbers_in(number) <= self._fixed and not self._is_mended(error)
         self._fixed |= numbers_in(number)
         with self._calling(assuming=True):
             value = int(number)
         if is_new:
             self._note(error, said(value))
         return hash(value)
+
+    def _is_handled(self, error: Exception) -> bool:
+        """Whether the program goes on by itself after ``error``, so that it stops no export."""
+        return any(handles_errors(frame, error) for frame in _users_frames(self._top))
 
     def _stand_in(self, func: Any, args: Any, kwargs: Any) -> Any:
         result = _result_for_others(func, args, kwargs)
@@ -244,7 +248,8 @@ class _Run(TorchFunctionMode):
             with self._calling():
                 return func(*args, **kwargs)
         except Exception as error:
-            if kind_of(error) not in _PASSABLE and not needs_data(func):
+            is_passable = kind_of(error) in _PASSABLE or needs_data(func)
+            if not is_passable or self._is_handled(error):
                 raise
             failed = error
         try:

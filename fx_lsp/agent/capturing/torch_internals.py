@@ -14,7 +14,7 @@ import sys
 import traceback
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from traceback import FrameSummary
 from types import FrameType
 from typing import Any
@@ -406,6 +406,8 @@ def knowing_values() -> Iterator[None]:
         if kwargs.get("fallback_value") is not None and (values := getattr(self, _VALUES, None)):
             known = orig_expr.xreplace(values).xreplace(self.backed_var_to_val)
             if not known.free_symbols:  # what an operator would assume, such as that no size is 1, may be wrong
+                if known and isinstance(orig_expr, _sympy.Eq):  # torch relies on it, and then knows the size as well
+                    self.guard_or_defer_runtime_assert(orig_expr, "")
                 return known
         return evaluate(self, orig_expr, *args, **kwargs)
 
@@ -413,10 +415,8 @@ def knowing_values() -> Iterator[None]:
         copy(to, data.detach())  # it leaves out what is a parameter
 
     def inferred(mode: FakeTensorMode, func: Any, real: torch.Tensor) -> torch.Tensor:
-        with unset_fake_temporarily():
-            whole = real.clone()  # torch refuses a part of another tensor
-        like: torch.Tensor = infer(mode, func, whole)
-        return like
+        with mode:  # torch would take no size for known, though hardly any operator needs values for its sizes
+            return torch.empty_like(real, device=real.device)
 
     setattr(ShapeEnv, name, refuse)
     ShapeEnv.evaluate_expr = evaluated  # type: ignore[method-assign]
@@ -551,14 +551,12 @@ def answering(
     called where a number is read from data; `origins_of` the error are what it has returned.
     """
     original = ShapeEnv.evaluate_expr
-    origins: weakref.WeakKeyDictionary[ShapeEnv, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
     def evaluate(self: ShapeEnv, orig_expr: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return original(self, orig_expr, *args, **kwargs)
         except GuardOnDataDependentSymNode as error:
-            known = origins.get(self, {})
-            vars(error)[_ORIGINS] = [known.get(symbol) for symbol in orig_expr.free_symbols]
+            _keep_origins(error, self, orig_expr.free_symbols)
             is_bool = not isinstance(orig_expr, _sympy.Expr)  # a symbol is a `Boolean`, too
             return _sympy.sympify(answer(error, bool if is_bool else int if orig_expr.is_integer else float))
 
@@ -566,7 +564,7 @@ def answering(
         @functools.wraps(create)
         def created(self: ShapeEnv, *args: Any, **kwargs: Any) -> Any:
             number = create(self, *args, **kwargs)
-            origins.setdefault(self, {}).update(dict.fromkeys(number.node.expr.free_symbols, place()))
+            _origins.setdefault(self, {}).update(dict.fromkeys(number.node.expr.free_symbols, place()))
             return number
 
         return created
@@ -587,6 +585,14 @@ _CREATING_NUMBERS = ("create_unbacked_symint", "create_unbacked_symfloat", "crea
 """What torch calls for each number that depends on data."""
 
 _ORIGINS = "_origins"
+
+_origins: weakref.WeakKeyDictionary[ShapeEnv, dict[Any, Any]] = weakref.WeakKeyDictionary()
+"""By the environment of an export: where each of its numbers was read from data."""
+
+
+def _keep_origins(error: BaseException, env: ShapeEnv, numbers: Iterable[Any]) -> None:
+    known = _origins.get(env, {})
+    vars(error)[_ORIGINS] = [known.get(number) for number in numbers]
 
 
 def numbers_asked_about(error: BaseException) -> frozenset[Any]:
@@ -634,8 +640,8 @@ def without_lost_numbers(seen: Callable[[Exception], None] = lambda error: None)
 def hashing_numbers(hash_of: Callable[[torch.SymInt, TypeError], int]) -> Iterator[None]:
     """Within the block, ``hash_of`` decides what hash the program gets of a number that depends on data.
 
-    Its arguments are the number and the error that torch would raise, which it may raise. Where torch itself asks for
-    a hash, it may have a way to do without.
+    Its arguments are the number and the error that torch would raise, which it may raise, and which has `origins_of`
+    the number. Where torch itself asks for a hash, it may have a way to do without.
     """
     original = torch.SymInt.__hash__
 
@@ -645,6 +651,7 @@ def hashing_numbers(hash_of: Callable[[torch.SymInt, TypeError], int]) -> Iterat
         except TypeError as error:
             if self.node.has_hint() or not is_user_file(sys._getframe(1).f_code.co_filename):
                 raise
+            _keep_origins(error, self.node.shape_env, numbers_in(self))
             return hash_of(self, error)
 
     torch.SymInt.__hash__ = hashed  # type: ignore[method-assign]
@@ -661,7 +668,7 @@ def value_of(tensor: torch.Tensor | None) -> torch.Tensor | None:
 
 
 def origins_of(error: BaseException) -> list[Any]:
-    """For each number that a question of torch's is about, where it was read from data: see `answering`.
+    """For each number that an error of torch's is about, where it was read from data: see `answering`.
 
     None for a number whose origin isn't known.
     """

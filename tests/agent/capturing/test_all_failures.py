@@ -90,6 +90,18 @@ GUARD, SIZE, BREAK = "data-dependent-guard", "data-dependent-size", "graph-break
             "n = x.sum().long().item()\nfor row in range(n):\n    if x[row].sum() > 0:\n        x = x + 1\nreturn x",
             [(SIZE, "range(n)"), (GUARD, "x[row].sum() > 0")],
         ),
+        (  # the program goes on by itself
+            "try:\n    n = int(x.sum())\nexcept RuntimeError:\n    n = 1\nif x.sum() > 0:\n    x = -x\nreturn x + n",
+            [(GUARD, "x.sum() > 0")],
+        ),
+        (  # whoever mends the failure has plain numbers, which are keys
+            "sums = {}\nfor value in x.long().unique().tolist():\n    sums[value] = x.sum()\nreturn list(sums)",
+            [(GUARD, "x.long().unique().tolist()")],
+        ),
+        (  # whoever registers a fake implementation states the size
+            "x = same(x)\nprint(x[0].tolist())\nreturn x",
+            [("missing-fake-kernel", "same(x)")],
+        ),
     ],
 )
 async def test_all_places_that_stop_an_export(client: Client, body: str, expected: list[tuple[str, str]]) -> None:
@@ -171,6 +183,11 @@ async def test_a_loop_whose_length_depends_on_data_ends(client: Client) -> None:
         (
             "rows = [row for row in x if row.sum() > 9]\nreturn x + rows[0]",
             [(GUARD, "row.sum() > 9")],
+        ),
+        (  # by the addition, torch knows how many counts there are
+            "if x.sum() > 0:\n    x = -x\ncounts = torch.bincount(x.argmin(-1), minlength=8)\n"
+            "total = torch.zeros(8).add_(counts)\nfor count in counts:\n    total = total - count\nreturn total",
+            [(GUARD, "x.sum() > 0")],
         ),
     ],
 )

@@ -10,7 +10,9 @@ import torch
 
 from fx_lsp.agent.capturing.further_export_failures import failures_of_export
 from fx_lsp.agent.messages import Failure
+from fx_lsp.agent.own_files import AGENT_FOLDER
 from fx_lsp.agent.running.observation import Input
+from fxcore.source import disown
 
 
 class Branches(torch.nn.Module):
@@ -26,6 +28,7 @@ def test_a_model_that_is_too_large_for_real_tensors_is_followed_without_them() -
     def real() -> NoReturn:
         raise MemoryError
 
+    disown(AGENT_FOLDER)  # as in an agent
     told: list[Sequence[Failure]] = []
     assert failures_of_export(lambda: (Branches(), Input((torch.ones(3),), {})), real, told.append)
     assert [failure.kind for failure in told[-1]] == ["data-dependent-guard"]
