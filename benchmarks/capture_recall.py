@@ -63,7 +63,9 @@ class Program:
             except subprocess.TimeoutExpired:
                 ended = [f"took more than {MOST_SECONDS} s"]
             if ended:
-                file.write_text(json.dumps({"sites": [], "gap": f"the oracle: {ended[0]}"}), encoding="utf-8")
+                file.write_text(
+                    json.dumps({"sites": [], "covered": [], "gap": f"the oracle: {ended[0]}"}), encoding="utf-8"
+                )
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return found
 
@@ -77,6 +79,8 @@ class Compared:
     """The places of a real run, with torch's reasons."""
     elsewhere: frozenset[Place]
     """Those that conditions with other answers lead to."""
+    covered: tuple[Place, ...]
+    """The expressions of which the oracle did not look into any part."""
     gap: str | None
 
     @property
@@ -88,7 +92,13 @@ class Compared:
     def wrong(self) -> list[Place]:
         """The places that fx-lsp told, which the oracle meets nowhere; none if it could not look everywhere."""
         extra = [place for place in self.program.found if place not in self.true and place not in self.elsewhere]
-        return [] if self.gap else extra
+        return [] if self.gap else [place for place in extra if not any(_is_in(place, whole) for whole in self.covered)]
+
+
+def _is_in(part: Place, whole: Place) -> bool:
+    """Whether a place is the ``whole`` expression or within it."""
+    (file, line, end_line, column, end_column), (of_whole, first, last, begin, end) = part, whole
+    return file == of_whole and (first, begin) <= (line, column) and (end_line, end_column) <= (last, end)
 
 
 def compare(program: Program, folder: Path) -> Compared:
@@ -102,7 +112,8 @@ def compare(program: Program, folder: Path) -> Compared:
             other = program.oracle(folder, way)
             elsewhere |= {place_of(*site) for site, _ in other["sites"]}
             gap = gap or other["gap"]
-    return Compared(program, true, frozenset(elsewhere), gap)
+    covered = tuple(place_of(*place) for place in real["covered"])
+    return Compared(program, true, frozenset(elsewhere), covered, gap)
 
 
 def place_of(file: str, line: int, end_line: int, column: int, end_column: int) -> Place:

@@ -26,8 +26,9 @@ import torch.export
 
 from benchmarks.capture_oracle import answers
 from benchmarks.capture_oracle.attempts import ATTEMPTS, Stop
-from benchmarks.capture_oracle.mending import Mend, expressions_around, mended, rewrite_files
+from benchmarks.capture_oracle.mending import Mend, conditions_at, expressions_around, mended, rewrite_files
 from benchmarks.capture_oracle.programs import program
+from benchmarks.oracle.places import Place
 
 MOST_PLACES = 100
 MOST_SECONDS = 120
@@ -41,6 +42,18 @@ def attempt(library: str, name: str, capture: str, mends: list[Mend]) -> Stop | 
     _prepare()
     rewrite_files(mends)
     return ATTEMPTS[capture](*program(library, name))
+
+
+def runs(library: str, name: str, mends: list[Mend]) -> bool:
+    """Whether a call of the mended program works: it may need what a call did that a mend has replaced."""
+    _prepare()
+    rewrite_files(mends)
+    model, args, kwargs = program(library, name)
+    try:
+        model(*args, **kwargs)
+    except Exception:
+        return False
+    return True
 
 
 def record(library: str, name: str, mends: list[Mend]) -> dict[int, list[Any]]:
@@ -67,33 +80,71 @@ def apart(work: Callable[..., Any], *args: Any) -> Any:
 
 
 def all_places(library: str, name: str, capture: str, answer: Callable[[list[Any]], list[Any]]) -> Result:
-    """The places in the order in which they are met, and what the oracle could not look behind.
+    """The places in the order in which they are met, those of which no part was looked into, and what ended the search.
 
     ``answer`` makes what a mended condition yields of what it yields in the real run. Where that leads to an error that
     can't be mended, the last such condition yields what it does in the real run after all.
     """
-    mends: list[Mend] = []
     sites: list[Any] = []
+    covered: list[Place] = []
+    gap = _look(library, name, capture, answer, sites, covered)
+    return {"sites": sites, "covered": covered, "gap": gap}
+
+
+def _look(
+    library: str,
+    name: str,
+    capture: str,
+    answer: Callable[[list[Any]], list[Any]],
+    sites: list[Any],
+    covered: list[Place],
+) -> str | None:
+    """Add to ``sites`` and ``covered``; returns why it ends before the program is captured, None if it is."""
+    mends: list[Mend] = []
     final: set[Any] = set()
     """The places whose mend is that of the real run, whatever ``answer`` says."""
     while True:
         try:
             stop: Stop | None = apart(attempt, library, name, capture, mends)
         except multiprocessing.TimeoutError:
-            return {"sites": sites, "gap": f"the capture took more than {MOST_SECONDS} s"}
+            return f"the capture took more than {MOST_SECONDS} s"
         if stop is None:
-            return {"sites": sites, "gap": None}
+            return None
+        if mends and not any(mend.is_forced for mend in mends) and not apart(runs, library, name, mends):
+            return f"{stop.why} at {stop.place}, but the mended program does not run either"
+        stop = asked_about(library, name, capture, stop, mends)
         try:
             mends.append(mend_of(library, name, stop, mends, as_in_the_real_run if stop.place in final else answer))
         except Exception as error:
             forced = [number for number, mend in enumerate(mends) if mend.is_forced]
             if not forced:
-                return {"sites": sites, "gap": f"{stop.why} at {stop.place} can't be mended: {error}"}
+                return f"{stop.why} at {stop.place} can't be mended: {error}"
             final.add(mends[forced[-1]].place)
             del mends[forced[-1] :]
             continue
-        if stop.place not in [place for place, _ in sites]:
-            sites.append((stop.place, stop.why))
+        if stop.site not in [site for site, _ in sites]:
+            sites.append((stop.site, stop.why))
+        if mends[-1].place != stop.place:  # it had to be mended as a whole
+            covered.append(mends[-1].place)
+
+
+def asked_about(library: str, name: str, capture: str, stop: Stop, mends: list[Mend]) -> Stop:
+    """``stop`` at the operand that torch asks about, if its place is that of a whole ``and`` or ``or``.
+
+    It is the first one at which the capture still stops once the others are mended.
+    """
+    known = [mend.place for mend in mends]
+    conditions = [place for place in conditions_at(stop.place) if place not in known] if stop.place else []
+    for condition in conditions:
+        try:
+            others = [replace(stop, place=place) for place in conditions if place != condition]
+            more = [mend_of(library, name, other, mends, as_in_the_real_run) for other in others]
+        except ValueError:
+            return stop
+        again = apart(attempt, library, name, capture, [*mends, *more]) if others else stop
+        if again is not None and again.place == stop.place:
+            return replace(stop, place=condition, site=condition if stop.site == stop.place else stop.site)
+    return stop
 
 
 def mend_of(library: str, name: str, stop: Stop, mends: list[Mend], answer: Callable[[list[Any]], list[Any]]) -> Mend:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from benchmarks.capture_oracle.mending import position
-from benchmarks.oracle.places import Place, is_users, place_of_return, raised_place
+from benchmarks.oracle.places import Place, is_users, place_of_return, raised_places
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,9 @@ class Stop:
     """Where a capture fails, and why."""
 
     place: Place | None
+    """Of the innermost function, which may be a library's."""
+    site: Place | None
+    """Of the innermost function of the program, if there is one: it is what its author can edit."""
     why: str
     is_output: bool = False
     """Whether torch refuses what the program returns."""
@@ -31,8 +34,9 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
         torch.export.export(model, args, kwargs, strict=False)
     except Exception as error:
         if "which is not a known type" in str(error):
-            return Stop(place_of_return(model), said(error), is_output=True)
-        return Stop(raised_place(error), said(error))
+            place = place_of_return(model)
+            return Stop(place, place, said(error), is_output=True)
+        return _stop(raised_places(error), error)
     return None
 
 
@@ -45,7 +49,7 @@ def compile_whole(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[st
     except Exception as error:
         if isinstance(getattr(error, "inner_exception", None), _Captured):
             return None
-        return Stop(_place_of_stack(getattr(error, "real_stack", None) or ()) or raised_place(error), said(error))
+        return _stop(_places_of_stack(getattr(error, "real_stack", None) or ()) or raised_places(error), error)
     return None  # there is nothing to compile
 
 
@@ -57,12 +61,18 @@ def _captured(module: Any, inputs: Any) -> Any:
     raise _Captured
 
 
-def _place_of_stack(stack: Iterable[Any]) -> Place | None:
-    """The innermost of the user's frames."""
-    for frame in reversed(list(stack)):
-        if is_users(compile("", frame.filename, "exec")) and not is_pythons(frame.filename):
-            return whole_place(frame.filename, frame.lineno, frame.colno, frame.end_colno)
-    return None
+def _stop(places: list[Place], error: Exception) -> Stop:
+    own = [place for place in places if "site-packages" not in place[0] and not is_pythons(place[0])] or places
+    return Stop(places[-1] if places else None, own[-1] if own else None, said(error))
+
+
+def _places_of_stack(stack: Iterable[Any]) -> list[Place]:
+    """Where the user's functions stood, the innermost last."""
+    return [
+        whole_place(frame.filename, frame.lineno, frame.colno, frame.end_colno)
+        for frame in stack
+        if is_users(compile("", frame.filename, "exec")) and not is_pythons(frame.filename)
+    ]
 
 
 def is_pythons(file: str) -> bool:

@@ -150,6 +150,21 @@ def expressions_around(place: Place) -> list[Place]:
     return found
 
 
+def conditions_at(place: Place) -> list[Place]:
+    """The operands of ``and`` and ``or`` at a place, without ``not``: torch doesn't tell about which one it asks."""
+    tree = ast.parse(Path(place[0]).read_text(encoding="utf-8"))
+    at = [node for node in ast.walk(tree) if isinstance(node, ast.BoolOp) and is_at(node, place)]
+    if not at:
+        return [place]
+    found: list[Place] = []
+    for operand in at[0].values:
+        while isinstance(operand, ast.UnaryOp) and isinstance(operand.op, ast.Not):
+            operand = operand.operand
+        line, end_line, column, end_column = position(operand)
+        found += conditions_at((place[0], line, end_line or line, column, end_column or 0))
+    return found
+
+
 def position(node: ast.expr | ast.stmt) -> tuple[int, int | None, int, int | None]:
     """The part of a `Place` after the file."""
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset

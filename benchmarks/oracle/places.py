@@ -58,13 +58,19 @@ def running_place() -> Place | None:
 
 def raised_place(error: BaseException) -> Place | None:
     """Where the innermost of the user's functions stood that an exception went through."""
-    found = None
+    found = raised_places(error)
+    return found[-1] if found else None
+
+
+def raised_places(error: BaseException) -> list[Place]:
+    """Where each of the user's functions stood that an exception went through, the innermost last."""
+    found = []
     at = error.__traceback__
     while at is not None:
         if is_users(at.tb_frame.f_code):
-            found = at
+            found.append(place_of(at.tb_frame.f_code, at.tb_lasti))
         at = at.tb_next
-    return None if found is None else place_of(found.tb_frame.f_code, found.tb_lasti)
+    return found
 
 
 def place_of_return(root: torch.nn.Module) -> Place:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,15 +20,31 @@ from fx_lsp.documents.name_resolution import Names, free_names
 from fx_lsp.documents.scopes import Binding, CodePlace
 from fx_lsp.targets.explicit_targets import SYMBOLIC_TRACE, dotted
 
-_FACTORIES = frozenset(
-    f"torch.{name}"
-    for name in (
-        *("arange", "empty", "full", "linspace", "ones", "rand", "randint", "randn", "randperm", "tensor", "zeros"),
-        *("BoolTensor", "FloatTensor", "IntTensor", "LongTensor"),
-    )
+_FUNCTIONS = re.compile(
+    r"torch\.(?!(?:load|save|compile|from_file|manual_seed|seed|device|get_\w+|set_\w+|is_\w+)$)[a-z_]\w*"
+    r"|torch\.(?:\w*Tensor|nn\.Parameter|(?:fft|linalg|nested|special|nn\.functional|nn\.utils\.rnn)\.[a-z]\w*)"
 )
-_EXPORTS = frozenset({"torch.export.export", "torch.onnx.export"})
-"""Functions that call their first argument with the items of the second one."""
+"""The names of torch's functions and classes that make tensors of their arguments."""
+
+_NUMPYS = re.compile(r"numpy\.(?!\w*(?:load|from|save|memmap))(?:random\.)?[a-z]\w*")
+"""The names of NumPy's functions, except for those that read files, and its dtypes."""
+
+_BUILTINS = frozenset({"bool", "complex", "dict", "float", "int", "list", "range", "set", "slice", "str", "tuple"})
+
+_EXPORTS = frozenset(
+    {"torch.export.draft_export", "torch.export.export", "torch.export.export_for_training"}
+    | {"torch.jit.trace", "torch.onnx.export"}
+)
+"""Functions that call their first argument with the items of the second one, or with that one if it is no tuple."""
+
+_GIVEN = ("args", "example_inputs")
+"""The names of that second parameter."""
+
+_KEYWORDS = ("kwargs", "example_kwarg_inputs")
+"""The names of the parameter for the keyword arguments, which is the third one of `torch.export`'s functions."""
+
+_SAME = SYMBOLIC_TRACE | {"copy.deepcopy", "torch.compile", "torch.jit.script", "torch.nn.DataParallel"}
+"""Functions and classes that return something that is called as their first argument is."""
 
 _RETURNING_SELF = frozenset(
     {"bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "to", "train"}
@@ -37,7 +54,7 @@ _RETURNING_SELF = frozenset(
 _MOVING = frozenset({"cpu", "cuda", "to"})
 """Methods of a tensor that return it on another device."""
 
-_LITERALS = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List, ast.Dict)
+_LITERALS = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List, ast.Dict, ast.Set)
 """Expressions that are literals if their parts are."""
 
 
@@ -78,17 +95,28 @@ class ExampleCalls:
 
     def _literal_calls(self) -> Iterator[tuple[_Callee, Snippet]]:
         for call, place in self._names.calls:
-            shown = self._call_of_exported(call) or call
+            shown = self._call_of_exported(call, place) or call
             arguments = None if place.expects_error else _literal_arguments(shown, place, self._names)
             if arguments is not None and (thing := self._callee(shown.func, place)):
                 yield thing, Snippet(arguments, call.lineno)
 
-    def _call_of_exported(self, call: ast.Call) -> ast.Call | None:
+    def _call_of_exported(self, call: ast.Call, place: CodePlace) -> ast.Call | None:
         """For ``export(net, (x,))``, the call ``net(x)`` that it makes; None for any other call."""
-        match call:
-            case ast.Call(func=function, args=[root, ast.Tuple(elts=given), *_]):
-                return ast.Call(root, given, []) if self._names.qualified(function) in _EXPORTS else None
-        return None
+        function = self._names.qualified(call.func)
+        if function not in _EXPORTS or not call.args:
+            return None
+        root, *rest = call.args
+        named = {keyword.arg: keyword.value for keyword in call.keywords}
+        given = rest[0] if rest else next((named[name] for name in _GIVEN if name in named), None)
+        keywords = next((named[name] for name in _KEYWORDS if name in named), None)
+        if keywords is None and len(rest) > 1 and function.startswith("torch.export."):
+            keywords = rest[1]
+        try:
+            args = _items(given and _Inlining(place, self._names).visit(given))
+            kwargs = _entries(keywords and _Inlining(place, self._names).visit(keywords))
+        except LookupError:
+            return None
+        return ast.Call(root, args, kwargs)
 
     def _callee(self, expression: ast.expr, place: CodePlace) -> _Callee | None:
         match expression:
@@ -98,7 +126,7 @@ class ExampleCalls:
                 return self._callee(inner, place)
             case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in _RETURNING_SELF:
                 return self._callee(inner, place)
-            case ast.Call(func=function, args=[root, *_]) if dotted(function, self._names) in SYMBOLIC_TRACE:
+            case ast.Call(func=function, args=[root, *_]) if dotted(function, self._names) in _SAME:
                 return self._callee(root, place)
             case ast.Call():
                 is_clear = all(self._is_defined_once(name, place) for name in free_names(expression))
@@ -138,6 +166,29 @@ def _assigned(binding: Binding) -> ast.expr | None:
     return binding.value
 
 
+def _items(given: ast.expr | None) -> list[ast.expr]:
+    """The arguments that an export is given: those in a tuple, or a single one."""
+    return given.elts if isinstance(given, ast.Tuple) else [given] if given else []
+
+
+def _entries(given: ast.expr | None) -> list[ast.keyword]:
+    """The keyword arguments that an export is given. Raises LookupError if they are no dict with constant keys."""
+    match given:
+        case None | ast.Constant(value=None):
+            return []
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            return [ast.keyword(_name(key), value) for key, value in pairs]
+    raise LookupError
+
+
+def _name(key: ast.expr | None) -> str:
+    match key:
+        case ast.Constant(value=str(name)):
+            return name
+    raise LookupError
+
+
 def _literal_arguments(call: ast.Call, place: CodePlace, names: Names) -> str | None:
     """The arguments of ``call`` in parentheses, if they consist of literals and create a tensor; None otherwise."""
     bare = ast.Call(ast.Name("forward"), call.args, call.keywords)
@@ -156,7 +207,7 @@ class _Inlining(ast.NodeTransformer):
         self._place = place
         self._names = names
         self.makes_tensor = False
-        """Whether the visited code calls one of torch's factories."""
+        """Whether the visited code makes a tensor."""
 
     def visit(self, node: ast.AST) -> Any:
         """Visit a copy of ``node``. Raises LookupError, before copying it, if it cannot be a literal."""
@@ -179,15 +230,18 @@ class _Inlining(ast.NodeTransformer):
         return value
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Keep attributes of torch, such as ``torch.long``."""
-        if not (self._names.qualified(node) or "").startswith("torch."):
+        """Keep attributes of torch and NumPy, such as ``torch.long``."""
+        if not (self._names.qualified(node) or "").startswith(("torch.", "numpy.")):
             raise LookupError
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Keep calls to torch's factories, and to methods of their results."""
-        if self._names.qualified(node.func) in _FACTORIES:
+        """Keep calls that make tensors, arrays and plain values of literals, and calls to their methods."""
+        function = self._names.qualified(node.func) or ""
+        if _FUNCTIONS.fullmatch(function):
             self.makes_tensor = True
+        elif _NUMPYS.fullmatch(function) or self._is_builtin(node.func):
+            pass
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _MOVING:
             return self._unmoved(node, node.func.value, node.func.attr)
         elif isinstance(node.func, ast.Attribute):
@@ -196,6 +250,11 @@ class _Inlining(ast.NodeTransformer):
             raise LookupError
         self.inline_arguments(node)
         return node
+
+    def _is_builtin(self, function: ast.expr) -> bool:
+        """Whether ``function`` is Python's own function that makes a value of literals."""
+        name = function.id if isinstance(function, ast.Name) else ""
+        return name in _BUILTINS and self._names.scope_of(name, self._place) is None
 
     def _unmoved(self, call: ast.Call, tensor: ast.expr, method: str) -> ast.expr:
         """A call of ``method``, which may move ``tensor`` to a device; only ``tensor`` if the device is no literal."""
@@ -208,10 +267,21 @@ class _Inlining(ast.NodeTransformer):
         return moved
 
     def inline_arguments(self, call: ast.Call) -> None:
-        """Replace names in the arguments of ``call``, but not in its callee."""
-        if any(keyword.arg is None for keyword in call.keywords):
-            raise LookupError
-        call.args = [self.visit(argument) for argument in call.args]
+        """Replace names in the arguments of ``call``, but not in its callee, and unpack what has a star."""
+        args, keywords = call.args, call.keywords
+        call.args = [one for argument in args for one in self._unpacked(argument)]
         # A device counts for nothing: all example inputs are on the CPU.
-        keywords = [keyword for keyword in call.keywords if keyword.arg != "device"]
-        call.keywords = [ast.keyword(keyword.arg, self.visit(keyword.value)) for keyword in keywords]
+        kept = [keyword for keyword in keywords if keyword.arg != "device"]
+        call.keywords = [one for keyword in kept for one in self._named(keyword)]
+
+    def _unpacked(self, argument: ast.expr) -> list[ast.expr]:
+        if not isinstance(argument, ast.Starred):
+            return [self.visit(argument)]
+        match self.visit(argument.value):
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                return items
+        raise LookupError
+
+    def _named(self, keyword: ast.keyword) -> list[ast.keyword]:
+        value = self.visit(keyword.value)
+        return [ast.keyword(keyword.arg, value)] if keyword.arg is not None else _entries(value)

@@ -33,6 +33,7 @@ from fx_lsp.agent.capturing.torch_internals import (
     origins_of,
     real_tensors,
     value_of,
+    with_plain_numbers,
     without_lost_numbers,
 )
 from fx_lsp.agent.messages import Failure, Span
@@ -197,8 +198,20 @@ class _Run(TorchFunctionMode):
         if asked and asked <= self._fixed:
             return True
         origins = origins_of(error)
-        elsewhere = {failure.chain[-1].span for failure in self.failures if failure.chain} - {self._place()}
+        elsewhere = self._places - {self._place()}
         return bool(origins) and all(origin in elsewhere for origin in origins)
+
+    def _as_mended(self, result: Any) -> Any:
+        """What a call returns: with plain numbers at a place that fails, since whoever mends it has those."""
+        if self._place() not in self._places:
+            return result
+        with self._calling(assuming=True):
+            return with_plain_numbers(result)
+
+    @property
+    def _places(self) -> set[Span]:
+        """Where exports are known to fail."""
+        return {failure.chain[-1].span for failure in (*self._known, *self.failures) if failure.chain}
 
     def _place(self) -> Span | None:
         """What the program is doing."""
@@ -246,7 +259,8 @@ class _Run(TorchFunctionMode):
             raise _GaveUp
         try:
             with self._calling():
-                return func(*args, **kwargs)
+                result = func(*args, **kwargs)
+            return self._as_mended(result) if numbers_in(result) else result
         except Exception as error:
             is_passable = kind_of(error) in _PASSABLE or needs_data(func)
             if not is_passable or self._is_handled(error):
@@ -254,7 +268,7 @@ class _Run(TorchFunctionMode):
             failed = error
         try:
             with self._calling(assuming=True):
-                result = func(*args, **kwargs)
+                result = with_plain_numbers(func(*args, **kwargs))
             assumption = "it works"
         except Exception:
             result = self._stand_in(func, args, kwargs)

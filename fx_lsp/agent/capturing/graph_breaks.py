@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -19,6 +20,7 @@ from fx_lsp.agent.capturing.torch_internals import (
     breaking_at_operators,
     deciding_branches,
     is_in_operator,
+    is_refused_by_operator,
     keeping_lines,
     knowing_values,
     known_answer,
@@ -31,10 +33,11 @@ from fx_lsp.agent.capturing.torch_internals import (
     with_fewer_breaks,
     without_lost_numbers,
 )
-from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.agent.processes.limits import is_out_of_memory
-from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.traceback_steps import describe
+from fxcore.tracing.diagnosis import is_installed
 
 MOST_TURNS = 50
 """How often the same question is answered; then the loop that asks it is ended by a graph break."""
@@ -56,9 +59,8 @@ def graph_breaks(
 
     The first run breaks the graph wherever it has to. Behind a break the graph begins anew, with numbers and sizes that
     are known. So another run avoids breaks: it leaves out what prints and logs, which would break a whole ``with``
-    block, and where it needs an answer that depends on data, it computes that and goes on. Only such places count, and
-    each ``print`` that is left out: torch can't do everything while it computes answers. If it can't get to the end,
-    another run assumes them.
+    block, and where it needs an answer that depends on data, it computes that and goes on. Each ``print`` that is left
+    out counts. If it can't get to the end, another run assumes the answers.
     """
     found = _Breaks(tell, within)
     with as_in_one_graph(), breaking_at_operators(), keeping_lines(), placing_conditions():
@@ -68,7 +70,7 @@ def graph_breaks(
                 ended = ended or found.run(build, given)
                 with with_fewer_breaks(found.note):
                     with knowing_values(), deciding_branches(found.decide):
-                        followed = found.run(build, given, only_questions=True)
+                        followed = found.run(build, given)
                     if not followed:
                         found.run(build, given)
         if not ended:  # resuming may have taken too many calls: each turn of a loop takes one
@@ -92,7 +94,10 @@ class _Breaks:
         """The last place at which an operator asked a question in the present run, and got no answer."""
         self._refused: set[Span] = set()
         """The places at which an operator ended a run because it got no answer."""
-        self._only_questions = False
+        self._has_assumed = False
+        """Whether the present run has assumed an answer that it does not know."""
+        self._is_installed = False
+        """Whether the program is a package's, rather than the user's own."""
 
     @property
     def failures(self) -> tuple[Failure, ...]:
@@ -101,12 +106,8 @@ class _Breaks:
         lines = [failure for place, failure in self._lines.items() if (place.file, place.line) not in known]
         return (*self._found.values(), *lines)
 
-    def run(self, build: Callable[[], Callable[..., Any]], given: Input, *, only_questions: bool = False) -> bool:
-        """Compile and call the program; returns whether it came to its end.
-
-        With ``only_questions``, breaks count only where the program needs an answer that depends on data, or prints.
-        """
-        self._only_questions = only_questions
+    def run(self, build: Callable[[], Callable[..., Any]], given: Input) -> bool:
+        """Compile and call the program; returns whether it came to its end."""
         for _ in range(1 + MOST_REPEATS):
             refused, self._in_operator = len(self._refused), None
             if self._runs_to_end(build(), given):
@@ -118,6 +119,9 @@ class _Breaks:
     def _runs_to_end(self, root: Callable[..., Any], given: Input) -> bool:
         torch.compiler.reset()
         self._counts.clear()
+        self._has_assumed = False
+        code = getattr(inspect.unwrap(forward_of(root)), "__code__", None)
+        self._is_installed = code is None or is_installed(code.co_filename)
         try:
             with watching_graph_breaks(self._seen), self._within():
                 torch.compile(root, backend="eager")(*given.args, **given.kwargs)
@@ -150,6 +154,7 @@ class _Breaks:
         known = known_answer(error)
         if known is not None:
             return bool(known) if kind is bool else kind(known)
+        self._has_assumed = True
         return False if kind is bool else 1
 
     def _descends_from_another(self, error: BaseException, place: Span) -> bool:
@@ -165,14 +170,18 @@ class _Breaks:
             raise error
 
     def _seen(self, error: BaseException) -> None:
-        if not self._only_questions:
+        if not (self._has_assumed and is_refused_by_operator(error)):
             self.note(error)
 
     def note(self, error: BaseException) -> None:
         """Add the break that ``error`` describes."""
         failure = failure_of(error)
-        if failure.chain:  # otherwise a function of Python's own broke, compiled by itself
+        if self._concerns_program(failure.chain):
             self._add(failure, text_and_frames(error)[1])
+
+    def _concerns_program(self, chain: Sequence[Step]) -> bool:
+        """Whether a break is the program's: behind one in a package, torch compiles each of its functions by itself."""
+        return any(self._is_installed or not is_installed(step.span.file) for step in chain)
 
     def _add(self, failure: Failure, frames: list[FrameSummary]) -> None:
         place = failure.chain[-1].span

@@ -198,6 +198,14 @@ def is_graph_break(error: BaseException) -> bool:
     return isinstance(error, Unsupported | UserError | GuardOnDataDependentSymNode) or lacks_fake_kernel(error)
 
 
+def is_refused_by_operator(error: BaseException) -> bool:
+    """Whether torch.compile broke the graph because an operator refuses the tensors that it is called with."""
+    return isinstance(error, Unsupported) and bool(_REFUSED.match(str(error))) and not lacks_fake_kernel(error)
+
+
+_REFUSED = re.compile(r"(Runtime|Type)Error when making fake tensor call")
+
+
 def text_and_frames(error: BaseException) -> tuple[str, list[FrameSummary]]:
     """What stopped torch.compile and the frames that lead there, the outermost first; none if torch reports none."""
     # `real_stack` has the innermost frame last since 2.13, and before as well where there was more than one frame.
@@ -406,7 +414,8 @@ def knowing_values() -> Iterator[None]:
         if kwargs.get("fallback_value") is not None and (values := getattr(self, _VALUES, None)):
             known = orig_expr.xreplace(values).xreplace(self.backed_var_to_val)
             if not known.free_symbols:  # what an operator would assume, such as that no size is 1, may be wrong
-                if known and isinstance(orig_expr, _sympy.Eq):  # torch relies on it, and then knows the size as well
+                is_equality = isinstance(orig_expr, _sympy.Eq) and not {0, 1} & set(orig_expr.args)
+                if known and is_equality:  # torch relies on it, and then knows the size as well
                     self.guard_or_defer_runtime_assert(orig_expr, "")
                 return known
         return evaluate(self, orig_expr, *args, **kwargs)
@@ -608,9 +617,19 @@ def answer_if_all_are_one(error: BaseException) -> Any:
     return None if answer is None or answer.free_symbols or not answer.is_Atom else answer
 
 
-def numbers_in(number: torch.SymInt) -> frozenset[Any]:
-    """The numbers that depend on data from which ``number`` is computed."""
-    return frozenset(number.node.expr.free_symbols)
+def numbers_in(value: Any) -> frozenset[Any]:
+    """The numbers that depend on data from which ``value``, or a number in a list or tuple, is computed."""
+    if isinstance(value, list | tuple):
+        return frozenset(number for item in value for number in numbers_in(item))
+    return frozenset(value.node.expr.free_symbols) if isinstance(value, _SYMBOLIC) else frozenset()
+
+
+def with_plain_numbers(value: Any) -> Any:
+    """``value`` with an int, float or bool for each number in it that depends on data; torch asks for each of them."""
+    return tree_map_only(_SYMBOLIC, lambda number: number.node.pytype(number), value)
+
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 @contextlib.contextmanager
