@@ -37,7 +37,7 @@ Place = tuple[str, int, int, int, int]
 
 LIBRARIES = (*FOLDERS, "models")
 
-MOST_SECONDS = 3600
+MOST_SECONDS = 900
 """The time limit of one pass of the oracle, which tries again and again."""
 
 

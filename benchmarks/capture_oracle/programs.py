@@ -17,6 +17,7 @@ FOLDERS = {
     **{part: ROOT / "benchmarks" / "capture_files" / part for part in ("seen", "held_out")},
     **{part: ROOT / "benchmarks" / "capture_files" / part for part in ("several_seen", "several_held_out")},
     **{part: ROOT / "benchmarks" / "capture_files" / part for part in ("later_seen", "later_held_out")},
+    **{part: ROOT / "benchmarks" / "capture_files" / part for part in ("further_seen", "further_held_out")},
 }
 """By the name of a group of programs: the folder with its files, each of which has one program."""
 

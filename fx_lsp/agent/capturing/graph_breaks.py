@@ -20,10 +20,10 @@ from fx_lsp.agent.capturing.torch_internals import (
     breaking_at_operators,
     deciding_branches,
     is_in_operator,
-    is_refused_by_operator,
     keeping_lines,
     knowing_values,
     known_answer,
+    may_be_due_to_an_answer,
     origins_of,
     placing_conditions,
     resuming_in_loops,
@@ -94,8 +94,8 @@ class _Breaks:
         """The last place at which an operator asked a question in the present run, and got no answer."""
         self._refused: set[Span] = set()
         """The places at which an operator ended a run because it got no answer."""
-        self._has_assumed = False
-        """Whether the present run has assumed an answer that it does not know."""
+        self._has_answered = False
+        """Whether the present run has answered a question."""
         self._is_installed = False
         """Whether the program is a package's, rather than the user's own."""
 
@@ -119,7 +119,7 @@ class _Breaks:
     def _runs_to_end(self, root: Callable[..., Any], given: Input) -> bool:
         torch.compiler.reset()
         self._counts.clear()
-        self._has_assumed = False
+        self._has_answered = False
         code = getattr(inspect.unwrap(forward_of(root)), "__code__", None)
         self._is_installed = code is None or is_installed(code.co_filename)
         try:
@@ -151,10 +151,10 @@ class _Breaks:
             self._add(Failure("graph-break", describe(error).partition("\n")[0], steps), frames)
         if self._counts[place] > MOST_TURNS:
             raise error
+        self._has_answered = True
         known = known_answer(error)
         if known is not None:
             return bool(known) if kind is bool else kind(known)
-        self._has_assumed = True
         return False if kind is bool else 1
 
     def _descends_from_another(self, error: BaseException, place: Span) -> bool:
@@ -170,13 +170,13 @@ class _Breaks:
             raise error
 
     def _seen(self, error: BaseException) -> None:
-        if not (self._has_assumed and is_refused_by_operator(error)):
+        if not (self._has_answered and may_be_due_to_an_answer(error)):
             self.note(error)
 
     def note(self, error: BaseException) -> None:
         """Add the break that ``error`` describes."""
         failure = failure_of(error)
-        if self._concerns_program(failure.chain):
+        if failure.chain:  # otherwise a function of Python's own broke, compiled by itself
             self._add(failure, text_and_frames(error)[1])
 
     def _concerns_program(self, chain: Sequence[Step]) -> bool:
@@ -186,6 +186,8 @@ class _Breaks:
     def _add(self, failure: Failure, frames: list[FrameSummary]) -> None:
         place = failure.chain[-1].span
         self._counts[place] += 1
+        if not self._concerns_program(failure.chain):
+            return
         found = self._found if knows_columns(frames) else self._lines
         known = found.get(place, failure)
         found[place] = dataclasses.replace(known, count=max(known.count, self._counts[place]))

@@ -198,12 +198,16 @@ def is_graph_break(error: BaseException) -> bool:
     return isinstance(error, Unsupported | UserError | GuardOnDataDependentSymNode) or lacks_fake_kernel(error)
 
 
-def is_refused_by_operator(error: BaseException) -> bool:
-    """Whether torch.compile broke the graph because an operator refuses the tensors that it is called with."""
-    return isinstance(error, Unsupported) and bool(_REFUSED.match(str(error))) and not lacks_fake_kernel(error)
+def may_be_due_to_an_answer(error: BaseException) -> bool:
+    """Whether torch.compile may have broken the graph only because it was given an answer that depends on data.
+
+    An operator may refuse the tensors that follow from the answer; and the program may write a number into a text,
+    which is a plain one if the graph breaks where it is read.
+    """
+    return isinstance(error, Unsupported) and bool(_DUE_TO_ANSWERS.match(str(error))) and not lacks_fake_kernel(error)
 
 
-_REFUSED = re.compile(r"(Runtime|Type)Error when making fake tensor call")
+_DUE_TO_ANSWERS = re.compile(r"(Runtime|Type)Error when making fake tensor call|BUILD_STRING type error")
 
 
 def text_and_frames(error: BaseException) -> tuple[str, list[FrameSummary]]:
@@ -297,13 +301,15 @@ def running_frames() -> list[FrameSummary]:
 def resuming_in_loops() -> Iterator[None]:
     """Within the block, ``torch.compile`` goes on after a graph break in a loop, as it does after any other.
 
-    Otherwise it leaves the rest of the function uncompiled, so that it finds no more breaks there.
+    Otherwise it leaves the rest of the function uncompiled, so that it finds no more breaks there. If torch has a way
+    to do so, it also goes on after the break within a function that it has inlined, whose results it else knows.
     """
     name = "maybe_has_backedge" if hasattr(InstructionTranslatorBase, "maybe_has_backedge") else "has_backedge"
     original = getattr(InstructionTranslatorBase, name)
     setattr(InstructionTranslatorBase, name, lambda self: False)
     try:
-        yield
+        with config.patch({"nested_graph_breaks": True} if hasattr(config, "nested_graph_breaks") else {}):
+            yield
     finally:
         setattr(InstructionTranslatorBase, name, original)
 
@@ -715,10 +721,18 @@ def _is_misplaced(error: BaseException) -> bool:
     return resumed is not None and int(resumed[1]) == frames[-1].lineno and getattr(frames[-1], "colno", None) is None
 
 
-def _lacks_items(translator: InstructionTranslatorBase) -> bool:
-    """Whether torch compiles a comprehension by itself, and does not know what kind of iterator this goes through."""
-    is_alone = getattr(translator, "parent", None) is None and translator.f_code.co_varnames[:1] == (".0",)
-    return is_alone and translator.current_instruction.opname == "FOR_ITER"
+def _lacks_items(translator: InstructionTranslatorBase, error: BaseException) -> bool:
+    """Whether torch does not know what kind of iterator a comprehension or a loop goes through.
+
+    This is so for a comprehension that it compiles by itself, and for an iterator that is handed on at a graph break.
+    """
+    root: Any = translator
+    while getattr(root, "parent", None) is not None:
+        root = root.parent
+    is_alone = root is translator and translator.f_code.co_varnames[:1] == (".0",)
+    is_resumed = root.f_code.co_name.startswith("torch_dynamo_resume_in_")
+    is_asked = translator.current_instruction.opname == "FOR_ITER"
+    return (is_alone and is_asked) or (is_resumed and (is_asked or "tp_iternext" in str(error)))
 
 
 @contextlib.contextmanager
@@ -731,7 +745,7 @@ def watching_graph_breaks(seen: Callable[[BaseException], None]) -> Iterator[Non
     original = InstructionTranslatorBase.log_graph_break
 
     def log(self: InstructionTranslatorBase, code_options: Any, reason: str, exc: Any) -> None:
-        if not (_is_due_to_a_break(exc) or _is_misplaced(exc) or _lacks_items(self)):
+        if not (_is_due_to_a_break(exc) or _is_misplaced(exc) or _lacks_items(self, exc)):
             seen(exc)
         original(self, code_options, reason, exc)
 

@@ -32,6 +32,11 @@ def wide(x: torch.Tensor) -> torch.Tensor:
     return torch.cat([x, x], 1)
 
 
+def positive(x):
+    torch._dynamo.graph_break()
+    return x[x[:, 0] > 0]
+
+
 class Part(nn.Module):
     def forward(self, x):
         print("part")
@@ -271,6 +276,20 @@ async def test_an_export_goes_on_where_a_number_would_be_a_key(
                 "rows[int(y.argmax()) * 0].sum() > 0",
             ],
         ),
+        (
+            "rows = []\nfor row in x:\n    if row.sum() > 0:\n        rows.append(row.sum())\n"
+            "rows.sort(key=lambda row: -row)\nreturn rows",
+            ["row.sum() > 0", "rows.sort(key=lambda row: -row)"],
+        ),
+        (
+            "rows, rest = [], x[x[:, 0] > 0]\nwhile len(rest) > 0:\n    rows.append(rest[0])\n    rest = rest[1:]\n"
+            "return torch.stack(rows)",
+            ["len(rest) > 0"],
+        ),
+        (
+            "names = [f'row {n:02d}' for n in (x[:, 0] > 0).nonzero().flatten().tolist()]\nreturn x + len(names)",
+            ["(x[:, 0] > 0).nonzero().flatten().tolist()"],
+        ),
     ],
 )
 async def test_all_graph_breaks(client: Client, body: str, expected: list[str]) -> None:
@@ -287,6 +306,12 @@ async def test_a_break_that_only_an_earlier_break_causes_is_left_out(client: Cli
     loop = f"for {items}:\n    row = row + 1\n    rows.append(self.part(row))"
     report = await captured(client, f"rows = []\n{loop}\nif x.any():\n    x = -x\nreturn x, rows", "compile")
     assert places(report) == [(BREAK, 'print("part")'), (BREAK, "x.any()")]
+
+
+@pytest.mark.skipif(not hasattr(torch._dynamo.config, "nested_graph_breaks"), reason="it can't go on within a function")
+async def test_what_follows_a_break_in_a_function_that_is_called(client: Client) -> None:
+    report = await captured(client, "rows = positive(x)\nif len(rows) == 2:\n    x = -x\nreturn x", "compile")
+    assert places(report) == [(BREAK, "torch._dynamo.graph_break()"), (BREAK, "len(rows) == 2")]
 
 
 async def test_a_model_that_the_file_builds_has_its_own_weights_in_each_run(client: Client) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -57,3 +61,45 @@ def test_a_run_goes_on_behind_a_list_whose_length_depends_on_data() -> None:
     graph_breaks.graph_breaks(Rows, Input((2 * torch.ones(3, 2),), {}), lambda failures: found.extend(failures))
     first = Rows.forward.__code__.co_firstlineno
     assert {failure.chain[-1].span.line - first for failure in found} == {3, 5}
+
+
+PACKAGE = """\
+import torch
+
+class Quiet:
+    def __enter__(self):
+        torch._dynamo.graph_break()
+
+    def __exit__(self, *error):
+        return False
+
+def seen(x):
+    with Quiet():
+        helper(x)
+
+def helper(x):
+    x.sum().item() > 0 or torch._dynamo.graph_break()
+"""
+
+
+class Calls(torch.nn.Module):
+    """Calls a package."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The opposite."""
+        importlib.import_module("breaking_package").seen(x)
+        return -x
+
+
+@pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked")
+def test_a_break_in_a_package_counts_where_the_program_calls_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "breaking_package.py"
+    file.write_text(PACKAGE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(graph_breaks, "is_installed", str(file).__eq__)
+    found: list[Sequence[Failure]] = []
+    graph_breaks.graph_breaks(Calls, Input((torch.ones(3),), {}), found.append)
+    assert found
+    assert all({step.span.file for step in failure.chain} != {str(file)} for failure in found[-1])
