@@ -110,10 +110,10 @@ def _look(
             return f"the capture took more than {MOST_SECONDS} s"
         if stop is None:
             return None
-        if mends and not any(mend.is_forced for mend in mends) and not apart(runs, library, name, mends):
-            return f"{stop.why} at {stop.place}, but the mended program does not run either"
-        stop = asked_about(library, name, capture, stop, mends)
         try:
+            if mends and not any(mend.is_forced for mend in mends) and not apart(runs, library, name, mends):
+                return f"{stop.why} at {stop.place}, but the mended program does not run either"
+            stop = asked_about(library, name, capture, stop, mends)
             mends.append(mend_of(library, name, stop, mends, as_in_the_real_run if stop.place in final else answer))
         except Exception as error:
             forced = [number for number, mend in enumerate(mends) if mend.is_forced]

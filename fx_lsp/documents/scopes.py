@@ -11,7 +11,10 @@ from fx_lsp.documents.parametrized_tests import parametrized
 from fx_lsp.documents.written_loops import first_turn
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
-_CHANGING = frozenset({"eval", "train", "append", "extend", "insert", "update", "add"})
+_CHANGING = frozenset(
+    {"add", "append", "clear", "eval", "extend", "insert", "pop", "remove", "reverse", "setdefault", "sort", "train"}
+    | {"update"}
+)
 """Methods whose calls are assumed to change their object."""
 
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Any
 
 from fx_lsp.agent.messages import Snippet, Target
@@ -21,13 +22,19 @@ from fx_lsp.documents.scopes import Binding, CodePlace
 from fx_lsp.targets.explicit_targets import SYMBOLIC_TRACE, dotted
 
 _FUNCTIONS = re.compile(
-    r"torch\.(?!(?:load|save|compile|from_file|manual_seed|seed|device|get_\w+|set_\w+|is_\w+)$)[a-z_]\w*"
-    r"|torch\.(?:\w*Tensor|nn\.Parameter|(?:fft|linalg|nested|special|nn\.functional|nn\.utils\.rnn)\.[a-z]\w*)"
+    r"torch\.(?:[a-z_]\w*|\w*Tensor|nn\.Parameter"
+    r"|(?:fft|linalg|nested|special|nn\.functional|nn\.utils\.rnn)\.[a-z]\w*)"
 )
-"""The names of torch's functions and classes that make tensors of their arguments."""
+"""The names of torch's functions and classes, most of which make tensors of their arguments."""
 
-_NUMPYS = re.compile(r"numpy\.(?!\w*(?:load|from|save|memmap))(?:random\.)?[a-z]\w*")
-"""The names of NumPy's functions, except for those that read files, and its dtypes."""
+_NO_TENSOR = re.compile(
+    r"torch\.(?:autocast|compile|device|enable_grad|from_file|get_\w+|inference_mode|initial_seed|is_\w+|load"
+    r"|manual_seed|no_grad|numel|save|seed|set_\w+|typename|\w+_type|vmap)"
+)
+"""The names of those that do not."""
+
+_PLAIN = re.compile(r"torch\.(?:Size|finfo|iinfo)|numpy\.(?!\w*(?:load|from|save|memmap))(?:random\.)?[a-z]\w*")
+"""The names of those that make plain values, and of NumPy's functions, except for those that read files."""
 
 _BUILTINS = frozenset({"bool", "complex", "dict", "float", "int", "list", "range", "set", "slice", "str", "tuple"})
 
@@ -35,7 +42,7 @@ _EXPORTS = frozenset(
     {"torch.export.draft_export", "torch.export.export", "torch.export.export_for_training"}
     | {"torch.jit.trace", "torch.onnx.export"}
 )
-"""Functions that call their first argument with the items of the second one, or with that one if it is no tuple."""
+"""Functions that call their first argument with the items of the second one, or with that itself if it has no items."""
 
 _GIVEN = ("args", "example_inputs")
 """The names of that second parameter."""
@@ -101,7 +108,7 @@ class ExampleCalls:
                 yield thing, Snippet(arguments, call.lineno)
 
     def _call_of_exported(self, call: ast.Call, place: CodePlace) -> ast.Call | None:
-        """For ``export(net, (x,))``, the call ``net(x)`` that it makes; None for any other call."""
+        """For ``export(net, (x,), {"mask": m})``, the call ``net(x, mask=m)`` that it makes; None for another call."""
         function = self._names.qualified(call.func)
         if function not in _EXPORTS or not call.args:
             return None
@@ -114,6 +121,8 @@ class ExampleCalls:
         try:
             args = _items(given and _Inlining(place, self._names).visit(given))
             kwargs = _entries(keywords and _Inlining(place, self._names).visit(keywords))
+            if function == "torch.onnx.export" and args and isinstance(args[-1], ast.Dict):
+                kwargs = [*_entries(args.pop()), *kwargs]
         except LookupError:
             return None
         return ast.Call(root, args, kwargs)
@@ -166,26 +175,33 @@ def _assigned(binding: Binding) -> ast.expr | None:
     return binding.value
 
 
+def _named(name: str) -> ast.expr:
+    """The expression that is a dotted name."""
+    return ast.parse(name, mode="eval").body
+
+
 def _items(given: ast.expr | None) -> list[ast.expr]:
-    """The arguments that an export is given: those in a tuple, or a single one."""
-    return given.elts if isinstance(given, ast.Tuple) else [given] if given else []
+    """The arguments that an export is given: those in a tuple or list, or one. Raises LookupError if unclear."""
+    match given:
+        case None | ast.Constant(value=None):
+            return []
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return list(items)
+        case ast.Call(func=ast.Name()):  # such as `tuple(…)`
+            raise LookupError
+    return [given]
 
 
 def _entries(given: ast.expr | None) -> list[ast.keyword]:
-    """The keyword arguments that an export is given. Raises LookupError if they are no dict with constant keys."""
+    """The keyword arguments in a dict. Raises LookupError if it is none, or if its keys are no parameters' names."""
     match given:
         case None | ast.Constant(value=None):
             return []
         case ast.Dict(keys=keys, values=values):
-            pairs = zip(keys, values, strict=True)
-            return [ast.keyword(_name(key), value) for key, value in pairs]
-    raise LookupError
-
-
-def _name(key: ast.expr | None) -> str:
-    match key:
-        case ast.Constant(value=str(name)):
-            return name
+            texts = [key.value for key in keys if isinstance(key, ast.Constant)]
+            names = [text for text in texts if isinstance(text, str) and text.isidentifier() and not iskeyword(text)]
+            if len(names) == len(keys):
+                return [ast.keyword(name, value) for name, value in dict(zip(names, values, strict=True)).items()]
     raise LookupError
 
 
@@ -196,6 +212,8 @@ def _literal_arguments(call: ast.Call, place: CodePlace, names: Names) -> str | 
     try:
         inlining.inline_arguments(bare)
     except LookupError:
+        return None
+    if len({keyword.arg for keyword in bare.keywords}) < len(bare.keywords):
         return None
     return ast.unparse(bare).removeprefix("forward") if inlining.makes_tensor else None
 
@@ -226,21 +244,25 @@ class _Inlining(ast.NodeTransformer):
             raise LookupError
         there = _Inlining(binding.place, self._names)
         value = there.visit(assigned)
+        if isinstance(value, ast.List | ast.Dict | ast.Set) and self._is_changed(binding):
+            raise LookupError
         self.makes_tensor |= there.makes_tensor
         return value
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Keep attributes of torch and NumPy, such as ``torch.long``."""
-        if not (self._names.qualified(node) or "").startswith(("torch.", "numpy.")):
+        name = self._names.qualified(node) or ""
+        if not name.startswith(("torch.", "numpy.")):
             raise LookupError
-        return node
+        return _named(name)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Keep calls that make tensors, arrays and plain values of literals, and calls to their methods."""
         function = self._names.qualified(node.func) or ""
-        if _FUNCTIONS.fullmatch(function):
-            self.makes_tensor = True
-        elif _NUMPYS.fullmatch(function) or self._is_builtin(node.func):
+        if _PLAIN.fullmatch(function) or (_FUNCTIONS.fullmatch(function) and not _NO_TENSOR.fullmatch(function)):
+            self.makes_tensor |= _PLAIN.fullmatch(function) is None
+            node.func = _named(function)  # the names of the file that imports it mean nothing elsewhere
+        elif self._is_builtin(node.func):
             pass
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _MOVING:
             return self._unmoved(node, node.func.value, node.func.attr)
@@ -254,7 +276,12 @@ class _Inlining(ast.NodeTransformer):
     def _is_builtin(self, function: ast.expr) -> bool:
         """Whether ``function`` is Python's own function that makes a value of literals."""
         name = function.id if isinstance(function, ast.Name) else ""
-        return name in _BUILTINS and self._names.scope_of(name, self._place) is None
+        is_free = name not in self._place.hidden and self._names.scope_of(name, self._place) is None
+        return name in _BUILTINS and is_free
+
+    def _is_changed(self, binding: Binding) -> bool:
+        """Whether a statement changes the list, dict or set that a name was bound to, wherever that is."""
+        return any(other.is_change for other in binding.place.scope.bindings[binding.name])
 
     def _unmoved(self, call: ast.Call, tensor: ast.expr, method: str) -> ast.expr:
         """A call of ``method``, which may move ``tensor`` to a device; only ``tensor`` if the device is no literal."""

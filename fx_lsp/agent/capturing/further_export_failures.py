@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
@@ -55,6 +56,9 @@ REVERSED_TURNS = 2
 MOST_EVENTS = 1_000
 """After this many failures, including repeated ones, the run is given up because it makes no progress."""
 
+MOST_REPEATS = 10
+"""How often a run is repeated because the program has raised an error again that it seemed to handle."""
+
 MOST_CALLS = 100
 """A run with values is given up after this many calls of torch's functions more than twice those of another."""
 
@@ -80,10 +84,11 @@ def failures_of_export(
     """
     found: Sequence[Failure] = ()
     reversed_: set[_Condition] = set()
+    unhandled: set[Span | None] = set()
     reached_ends, is_complete, most_calls = True, False, 0
     for _ in range(1 + MOST_OTHER_RUNS):
-        run = _Run(failures_of_export.__code__, frozenset(reversed_), found, tell)
-        reached_ends = run.export(*make()) and reached_ends
+        run, reached_end = _followed(partial(_Run, frozenset(reversed_), found, tell, unhandled), make)
+        reached_ends = reached_end and reached_ends
         found = run.all_failures
         tell(found)  # how often each was met is known only now
         most_calls = max(most_calls, run.calls)
@@ -92,10 +97,22 @@ def failures_of_export(
         reversed_ |= run.reversible
     if any(failure.assumption for failure in found):
         with suppress(Exception), knowing_values():  # real tensors may be too large, or can't be made
-            run = _RealRun(make_real, found, tell, 2 * most_calls + MOST_CALLS)
-            reached_ends = run.export(*make_real()) and reached_ends
+            most = 2 * most_calls + MOST_CALLS
+            real = partial(_RealRun, make_real, found, tell, unhandled, most)
+            run, reached_end = _followed(real, make_real)
+            reached_ends = reached_end and reached_ends
             tell(run.all_failures)
     return reached_ends and is_complete
+
+
+def _followed(new_run: Callable[[], _Run], make: Callable[[], tuple[Callable[..., Any], Input]]) -> tuple[_Run, bool]:
+    """A run, and whether it has followed the program to its end; another one if a handler has raised an error again."""
+    for _ in range(MOST_REPEATS):
+        run = new_run()
+        reached_end = run.export(*make())
+        if not run.is_misled:
+            break
+    return run, reached_end
 
 
 _Condition = tuple[str, CodeType, int]
@@ -111,18 +128,24 @@ class _Run(TorchFunctionMode):
 
     def __init__(
         self,
-        top: CodeType,
         reversed_: frozenset[_Condition],
         known: Sequence[Failure],
         tell: Callable[[Sequence[Failure]], None],
+        unhandled: set[Span | None],
         most_calls: float = math.inf,
     ) -> None:
-        """``top`` is the code of the function that runs the export; in it, some conditions are ``reversed_``.
+        """Some conditions are ``reversed_``.
 
         ``known`` are the failures of earlier runs; ``tell`` is given all of them and the new ones, each time one more.
+        ``unhandled`` are the places at which a handler raises the error again, or another one; this run adds to them.
         After ``most_calls`` of torch's functions, the run is given up.
         """
         super().__init__()
+        self.is_misled = False
+        """Whether the run has found such a place, and ended there."""
+        self._unhandled = unhandled
+        self._let_through: list[tuple[Exception, Span | None]] = []
+        """The errors that the program seems to handle, with their places."""
         self._known = known
         self._tell = tell
         self.failures: list[Failure] = []
@@ -131,7 +154,7 @@ class _Run(TorchFunctionMode):
         self._reversed = reversed_
         self._other_side = ""
         """What was assumed at the last condition that was reversed."""
-        self._top = top
+        self._top = _followed.__code__
         self._in_call = False
         """Whether a function of torch's is running; it may have a way to do without an answer."""
         self._assuming = False
@@ -177,6 +200,8 @@ class _Run(TorchFunctionMode):
         except Exception as error:
             if is_out_of_memory(error):
                 raise
+            if self._note_unhandled(error):
+                return False
             last = export_failure(error, root)
             if self._counts_as_last(last, error, root):
                 self._add(dataclasses.replace(last, after=self._guess, other_side=self._other_side))
@@ -237,8 +262,22 @@ class _Run(TorchFunctionMode):
         return hash(value)
 
     def _is_handled(self, error: Exception) -> bool:
-        """Whether the program goes on by itself after ``error``, so that it stops no export."""
-        return any(handles_errors(frame, error) for frame in _users_frames(self._top))
+        """Whether the program seems to go on by itself after ``error``, so that it stops no export."""
+        place = self._place()
+        if place in self._unhandled or not any(handles_errors(frame, error) for frame in _users_frames(self._top)):
+            return False
+        self._let_through.append((error, place))
+        return True
+
+    def _note_unhandled(self, last: BaseException) -> bool:
+        """Whether ``last``, which has ended the run, is an error that the program seemed to handle, or due to one."""
+        chain: list[BaseException | None] = [last]
+        while (error := chain[-1]) is not None and len(chain) < MOST_EVENTS:
+            chain.append(error.__cause__ or error.__context__)
+        places = {place for error, place in self._let_through if any(error is one for one in chain)}
+        self.is_misled = bool(places)
+        self._unhandled |= places
+        return self.is_misled
 
     def _stand_in(self, func: Any, args: Any, kwargs: Any) -> Any:
         result = _result_for_others(func, args, kwargs)
@@ -349,10 +388,11 @@ class _RealRun(_Run):
         make: Callable[[], tuple[Callable[..., Any], Input]],
         known: Sequence[Failure],
         tell: Callable[[Sequence[Failure]], None],
+        unhandled: set[Span | None],
         most_calls: float,
     ) -> None:
         """``make`` returns a new build of the program and its input, both real. As for the rest, see `_Run`."""
-        super().__init__(failures_of_export.__code__, frozenset(), known, tell, most_calls)
+        super().__init__(frozenset(), known, tell, unhandled, most_calls)
         self._make = make
 
     def _can_be_new(self, failure: Failure) -> bool:

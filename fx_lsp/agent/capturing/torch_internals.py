@@ -201,8 +201,8 @@ def is_graph_break(error: BaseException) -> bool:
 def may_be_due_to_an_answer(error: BaseException) -> bool:
     """Whether torch.compile may have broken the graph only because it was given an answer that depends on data.
 
-    An operator may refuse the tensors that follow from the answer; and the program may write a number into a text,
-    which is a plain one if the graph breaks where it is read.
+    An operator may refuse the tensors that follow from the answer; and the program may format a number, which is plain
+    if the graph breaks where it is read.
     """
     return isinstance(error, Unsupported) and bool(_DUE_TO_ANSWERS.match(str(error))) and not lacks_fake_kernel(error)
 
@@ -301,8 +301,8 @@ def running_frames() -> list[FrameSummary]:
 def resuming_in_loops() -> Iterator[None]:
     """Within the block, ``torch.compile`` goes on after a graph break in a loop, as it does after any other.
 
-    Otherwise it leaves the rest of the function uncompiled, so that it finds no more breaks there. If torch has a way
-    to do so, it also goes on after the break within a function that it has inlined, whose results it else knows.
+    Otherwise it leaves the rest of the function uncompiled, so that it finds no more breaks there. If this version of
+    torch can, it also goes on within a function that it has inlined, rather than to call the function as it is.
     """
     name = "maybe_has_backedge" if hasattr(InstructionTranslatorBase, "maybe_has_backedge") else "has_backedge"
     original = getattr(InstructionTranslatorBase, name)
@@ -624,10 +624,13 @@ def answer_if_all_are_one(error: BaseException) -> Any:
 
 
 def numbers_in(value: Any) -> frozenset[Any]:
-    """The numbers that depend on data from which ``value``, or a number in a list or tuple, is computed."""
+    """The symbols of torch's from which ``value``, or any number in it if it is a list or tuple, is computed."""
     if isinstance(value, list | tuple):
         return frozenset(number for item in value for number in numbers_in(item))
-    return frozenset(value.node.expr.free_symbols) if isinstance(value, _SYMBOLIC) else frozenset()
+    expression = (
+        getattr(value.node, "expr", None) if isinstance(value, _SYMBOLIC) else None
+    )  # a nested tensor's has none
+    return frozenset(getattr(expression, "free_symbols", ()))
 
 
 def with_plain_numbers(value: Any) -> Any:
@@ -732,7 +735,7 @@ def _lacks_items(translator: InstructionTranslatorBase, error: BaseException) ->
     is_alone = root is translator and translator.f_code.co_varnames[:1] == (".0",)
     is_resumed = root.f_code.co_name.startswith("torch_dynamo_resume_in_")
     is_asked = translator.current_instruction.opname == "FOR_ITER"
-    return (is_alone and is_asked) or (is_resumed and (is_asked or "tp_iternext" in str(error)))
+    return (is_alone and is_asked) or (is_resumed and "tp_iternext" in str(error))
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import torch
@@ -28,7 +29,8 @@ def evaluated(arguments: str, namespace: dict[str, Any]) -> Input:
 
     Raises what evaluating them raises.
     """
-    given = {"torch": torch, **namespace, "_given": lambda *args, **kwargs: Input(args, kwargs)}
+    modules = {"numpy": importlib.import_module("numpy")} if "numpy." in arguments else {}
+    given = {"torch": torch, **modules, **namespace, "_given": lambda *args, **kwargs: Input(args, kwargs)}
     seed()
     with Devices():
         found: Input = eval(f"_given{arguments}", given)

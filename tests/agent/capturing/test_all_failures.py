@@ -32,6 +32,13 @@ def wide(x: torch.Tensor) -> torch.Tensor:
     return torch.cat([x, x], 1)
 
 
+n_tries = 1
+
+
+def refuse(error):
+    raise ValueError from error
+
+
 def positive(x):
     torch._dynamo.graph_break()
     return x[x[:, 0] > 0]
@@ -99,6 +106,11 @@ GUARD, SIZE, BREAK = "data-dependent-guard", "data-dependent-size", "graph-break
             "try:\n    n = int(x.sum())\nexcept RuntimeError:\n    n = 1\nif x.sum() > 0:\n    x = -x\nreturn x + n",
             [(GUARD, "x.sum() > 0")],
         ),
+        (  # the program raises the error again
+            "try:\n    n = int(x.sum())\nexcept RuntimeError:\n    if n_tries > 0:\n        raise\n    n = 1\n"
+            "if x.sum() > 0:\n    x = -x\nreturn x + n",
+            [(SIZE, "int(x.sum())"), (GUARD, "x.sum() > 0")],
+        ),
         (  # whoever mends the failure has plain numbers, which are keys
             "sums = {}\nfor value in x.long().unique().tolist():\n    sums[value] = x.sum()\nreturn list(sums)",
             [(GUARD, "x.long().unique().tolist()")],
@@ -148,6 +160,20 @@ async def test_a_call_without_fake_kernel_returns_what_it_does_for_other_values(
     body = "x = wide(x)\nx = x @ x.new_ones(8, 2)\nif x.sum() > 0:\n    x = x * 2\nreturn x"
     report = await captured(client, body, "export")
     assert places(report) == [("missing-fake-kernel", "wide(x)"), (GUARD, "x.sum() > 0")]
+
+
+async def test_an_export_goes_on_where_the_program_raises_another_error_for_one(client: Client) -> None:
+    body = "try:\n    n = int(x.sum())\nexcept RuntimeError as error:\n    refuse(error)\n"
+    report = await captured(client, f"{body}if x.sum() > 0:\n    x = -x\nreturn x + n", "export")
+    raised = ("export-error", "raise ValueError from error")
+    assert places(report) == [raised, (SIZE, "int(x.sum())"), (GUARD, "x.sum() > 0")]
+
+
+async def test_the_size_of_a_nested_tensor_ends_no_run(client: Client) -> None:
+    nested = "parts = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)"
+    report = await captured(client, f"if x.sum() > 0:\n    x = -x\n{nested}\nn = parts.size(1)\nreturn x", "export")
+    assert (GUARD, "x.sum() > 0") in places(report)
+    assert "parts.size(1)" not in str(places(report))
 
 
 async def test_what_is_assumed_is_told(client: Client) -> None:
@@ -306,6 +332,13 @@ async def test_a_break_that_only_an_earlier_break_causes_is_left_out(client: Cli
     loop = f"for {items}:\n    row = row + 1\n    rows.append(self.part(row))"
     report = await captured(client, f"rows = []\n{loop}\nif x.any():\n    x = -x\nreturn x, rows", "compile")
     assert places(report) == [(BREAK, 'print("part")'), (BREAK, "x.any()")]
+
+
+async def test_a_break_in_a_generator_behind_another_break(client: Client) -> None:
+    generator = "def rows():\n    for row in x:\n        torch._dynamo.graph_break()\n        yield row"
+    body = f"{generator}\nprint('rows')\nfor row in rows():\n    x = x + row\nreturn x"
+    report = await captured(client, body, "compile")
+    assert places(report) == [(BREAK, "print('rows')"), (BREAK, "torch._dynamo.graph_break()")]
 
 
 @pytest.mark.skipif(not hasattr(torch._dynamo.config, "nested_graph_breaks"), reason="it can't go on within a function")
