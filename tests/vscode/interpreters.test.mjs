@@ -91,7 +91,13 @@ suite("no folder", { interpreter: [] }, (editor) => {
     await chooseIn(editor, likeTorchPython(join(editor.workspace, "../other_for_all")));
     await editor.underlined([BRANCH]);
     await letFind(editor);
-    await editor.command("fx-lsp: Select Interpreter for Tracing");
-    await editor.page.locator('.quick-input-widget input[placeholder*="found by fx-lsp"]').waitFor();
+    const current = editor.page.locator('.quick-input-widget input[placeholder*="Current: "]');
+    await until("no Python in the settings", async () => {
+      await editor.command("fx-lsp: Select Interpreter for Tracing");
+      await current.waitFor();
+      const shown = await current.getAttribute("placeholder");
+      await editor.page.keyboard.press("Escape");
+      return shown.includes("found by fx-lsp");
+    });
   });
 });
