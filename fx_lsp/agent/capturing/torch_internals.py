@@ -747,10 +747,15 @@ def watching_graph_breaks(seen: Callable[[BaseException], None]) -> Iterator[Non
     """
     original = InstructionTranslatorBase.log_graph_break
 
-    def log(self: InstructionTranslatorBase, code_options: Any, reason: str, exc: Any) -> None:
-        if not (_is_due_to_a_break(exc) or _is_misplaced(exc) or _lacks_items(self, exc)):
-            seen(exc)
-        original(self, code_options, reason, exc)
+    def log(self: InstructionTranslatorBase, *args: Any, **kwargs: Any) -> None:
+        given = inspect.signature(original).bind(self, *args, **kwargs).arguments
+        error = given.get("exc") or sys.exc_info()[1]  # before torch 2.11, the error is only being handled
+        if error is None:
+            error = Unsupported(given.get("reason", ""))
+            error.real_stack = TracingContext.extract_stack()
+        if not (_is_due_to_a_break(error) or _is_misplaced(error) or _lacks_items(self, error)):
+            seen(error)
+        original(self, *args, **kwargs)
 
     InstructionTranslatorBase.log_graph_break = log  # type: ignore[method-assign]
     try:
