@@ -299,7 +299,7 @@ class _Inlining(ast.NodeTransformer):
         call.args = [one for argument in args for one in self._unpacked(argument)]
         # A device counts for nothing: all example inputs are on the CPU.
         kept = [keyword for keyword in keywords if keyword.arg != "device"]
-        call.keywords = [one for keyword in kept for one in self._named(keyword)]
+        call.keywords = [one for keyword in kept for one in self._keywords(keyword)]
 
     def _unpacked(self, argument: ast.expr) -> list[ast.expr]:
         if not isinstance(argument, ast.Starred):
@@ -309,6 +309,6 @@ class _Inlining(ast.NodeTransformer):
                 return items
         raise LookupError
 
-    def _named(self, keyword: ast.keyword) -> list[ast.keyword]:
+    def _keywords(self, keyword: ast.keyword) -> list[ast.keyword]:
         value = self.visit(keyword.value)
         return [ast.keyword(keyword.arg, value)] if keyword.arg is not None else _entries(value)
