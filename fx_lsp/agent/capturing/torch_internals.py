@@ -22,7 +22,7 @@ from typing import Any
 import torch
 import torch.fx.experimental.proxy_tensor
 from torch import overrides
-from torch._dynamo import bytecode_transformation, config
+from torch._dynamo import bytecode_transformation, config, symbolic_convert
 from torch._dynamo import utils as _dynamo_utils
 from torch._dynamo.exc import RecompileError, Unsupported, UserError
 from torch._dynamo.symbolic_convert import InstructionTranslatorBase
@@ -55,6 +55,7 @@ _sympy: Any = vars(symbolic_shapes)["sympy"]
 _overrides: Any = overrides
 
 _NO_KERNEL = ("no fake impl registered", "no fake kernel", "fake kernel")
+_LOG = "log_graph_break"
 _NO_PYTREE = "in output, which is not a known type"
 
 
@@ -745,20 +746,24 @@ def watching_graph_breaks(seen: Callable[[BaseException], None]) -> Iterator[Non
     Left out is a break that there is only because the graph broke before, so that ``fullgraph=True`` would not meet it,
     and one whose place torch doesn't know. Only behind a break does torch begin with what a comprehension goes through.
     """
-    original = InstructionTranslatorBase.log_graph_break
+    # before torch 2.9, it is a function that a translator calls
+    owner: Any = InstructionTranslatorBase if hasattr(InstructionTranslatorBase, _LOG) else symbolic_convert
+    original = getattr(owner, _LOG)
 
-    def log(self: InstructionTranslatorBase, *args: Any, **kwargs: Any) -> None:
-        given = inspect.signature(original).bind(self, *args, **kwargs).arguments
+    def log(*args: Any, **kwargs: Any) -> None:
+        is_method = isinstance(args[0], InstructionTranslatorBase)
+        translator = args[0] if is_method else sys._getframe(1).f_locals["self"]
+        given = inspect.signature(original).bind(*args, **kwargs).arguments
         error = given.get("exc") or sys.exc_info()[1]  # before torch 2.11, the error is only being handled
         if error is None:
             error = Unsupported(given.get("reason", ""))
             error.real_stack = TracingContext.extract_stack()
-        if not (_is_due_to_a_break(error) or _is_misplaced(error) or _lacks_items(self, error)):
+        if not (_is_due_to_a_break(error) or _is_misplaced(error) or _lacks_items(translator, error)):
             seen(error)
-        original(self, *args, **kwargs)
+        original(*args, **kwargs)
 
-    InstructionTranslatorBase.log_graph_break = log  # type: ignore[method-assign]
+    setattr(owner, _LOG, log)
     try:
         yield
     finally:
-        InstructionTranslatorBase.log_graph_break = original  # type: ignore[method-assign]
+        setattr(owner, _LOG, original)
