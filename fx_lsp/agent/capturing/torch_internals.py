@@ -430,9 +430,11 @@ def knowing_values() -> Iterator[None]:
     def copied(to: torch.Tensor, data: Any) -> None:
         copy(to, data.detach())  # it leaves out what is a parameter
 
-    def inferred(mode: FakeTensorMode, func: Any, real: torch.Tensor) -> torch.Tensor:
+    def inferred(mode: FakeTensorMode, func: Any, real: torch.Tensor) -> Any:
+        if real.layout is not torch.strided:
+            return infer(mode, func, real)
         with mode:  # torch would take no size for known, though hardly any operator needs values for its sizes
-            return torch.empty_like(real, device=real.device)
+            return torch.empty_strided(real.shape, real.stride(), dtype=real.dtype, device=real.device)
 
     setattr(ShapeEnv, name, refuse)
     ShapeEnv.evaluate_expr = evaluated  # type: ignore[method-assign]

@@ -63,6 +63,28 @@ def test_a_run_goes_on_behind_a_list_whose_length_depends_on_data() -> None:
     assert {failure.chain[-1].span.line - first for failure in found} == {3, 5}
 
 
+class Levels(torch.nn.Module):
+    """Divides the indices of what it finds, which may be nothing, and decides by their number behind a break."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The levels."""
+        if x.sum() > 0:
+            x = -x
+        found = torch.where(x > 9)[0]
+        levels = torch.div(found, 3, rounding_mode="floor")
+        if levels.numel() > 4:
+            levels = levels[:4]
+        return levels
+
+
+@pytest.mark.skipif(torch.__version__ < "2.13", reason="older versions compute no values")
+def test_an_operator_that_makes_tensors_of_its_own_gets_none_with_values() -> None:
+    found: list[Sequence[Failure]] = []
+    graph_breaks.graph_breaks(Levels, Input((torch.ones(3, 2),), {}), found.append)
+    first = Levels.forward.__code__.co_firstlineno
+    assert [failure.chain[-1].span.line - first for failure in found[-1]] == [2, 6]
+
+
 PACKAGE = """\
 import torch
 
