@@ -22,6 +22,7 @@ def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
     # The accelerators are left to the user's own work: initializing one takes seconds and some of its memory, and a
     # process that has done so can't fork.
     os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
+    os.environ["TORCH_SYMBOLIZE_MODE"] = "dladdr"  # torch would start addr2line, which the sandbox denies
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch asks for huge pages for its large tensors
     try:
         import torch
