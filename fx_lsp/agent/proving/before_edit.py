@@ -28,7 +28,7 @@ from fx_lsp.agent.proving.trial_programs import (
 )
 from fx_lsp.agent.proving.trial_runs import ProgramRuns, run_on_inputs, runs_on
 from fx_lsp.agent.proving.twins.small_twin import MOST_AGREEING, Twins, agreeing_sizes, find_twins
-from fx_lsp.agent.running.line_coverage import Part, Seen, parts_not_run, recording_lines
+from fx_lsp.agent.running.line_coverage import Part, Seen, parts_not_in, recording_lines
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.side_effects import Effects
 from fx_lsp.agent.searching.written_lists import written_lists
@@ -110,6 +110,8 @@ class BeforeEdit:
         self.places = context.edit.places(self._owns)
         """The place of each of the failures that the edit should fix."""
         self.mended = Counter(self.places)
+        self._program: Program | None = None
+        """The program itself, while it is in use."""
 
     def examined(self, *, small: bool) -> ProgramBefore:
         """What the program does; with ``small``, what its small twins do if there are any. Raises `ProofEnded`."""
@@ -138,9 +140,20 @@ class BeforeEdit:
         known = self._known.failures
         if (key := f"{self._request.capture} {key_of(sizes)}") not in known:
             with with_sizes(sizes):
-                failed = None if sizes else self._known.failed
-                known[key] = self._context.failures(self._file, self._request.target, failed)
+                known[key] = self._failures(sizes)
         return known[key]
+
+    def _failures(self, sizes: Sizes) -> FoundFailures:
+        """As `failures`, but not kept."""
+        find = partial(self._context.failures, self._file, self._request.target)
+        if sizes:
+            return find()
+        program, failed = self._program, self._known.failed
+        # What was built on the CPU can be explored, too, if nothing replaces a part of it, which a trace would not see.
+        if program and not program.missing and self._request.capture == "fx" and failed.is_known(on_meta=True):
+            found = failures_met(self._context.apart(), program.built, self._owns)
+            return replace(found, doubtful=False, needs_cpu=True)
+        return find(failed)
 
     def _of_twins(self) -> ProgramBefore | None:
         """What the small twins do; None if there are none, or if the edit can't be tried on them."""
@@ -179,12 +192,12 @@ class BeforeEdit:
         If no inputs are found for the function, or if it is all of the program, only its beginning is run.
         """
         path, name, end = self._context.edit.changed_function()
-        program, run = self._built({})
+        program, not_run = self._built({})
         function, whole = function_of(program, self._file, path, name), program.built.root
         if any(found.is_certain for found in written_lists(forward_of(whole)).values()):
             # Invented tensors would prove nothing about lists. Where a list is less certain, both are tried.
             raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
-        part, not_run = function.built.root, parts_not_run(self._watched, run)
+        part = function.built.root
         search = InputSearch(dict, program.built.recipe.inputs, not_run)
         found = None
         if not is_whole(part, whole):
@@ -214,6 +227,8 @@ class BeforeEdit:
             return self._run_with(sizes)
         except _NotRun as end:
             return self._broken_with(sizes, ProofEnded("untried", end.reason, end.lacks_inputs))
+        finally:
+            self._program = None  # it may be large
 
     def _run_with(self, sizes: Sizes, share: float = 1.0) -> ProgramBefore:
         """What the program does that is built with ``sizes``. Raises `_NotRun` if no inputs are found.
@@ -265,8 +280,8 @@ class BeforeEdit:
         found = known.inputs.get(key)
         if isinstance(found, ProofEnded):
             raise found
-        program, run = self._built(sizes)
-        search = self._search(program, parts_not_run(self._watched, run))
+        program, not_run = self._built(sizes)
+        search = self._search(program, not_run)
         search = replace(search, few=few, share=share, similar=known.similar_inputs(sizes))
         runs = self._run(key, program, search)
         known.accepted[key] = sizes, runs.inputs[0]
@@ -293,15 +308,22 @@ class BeforeEdit:
         """The code that inputs should reach."""
         return self._context.edit.watched(self._owns)
 
-    def _built(self, sizes: Sizes) -> tuple[Program, Seen]:
-        """The program that is built with ``sizes``, and the lines that building it runs."""
+    def _built(self, sizes: Sizes) -> tuple[Program, tuple[Part, ...]]:
+        """The program that is built with ``sizes``, and the watched parts that building it does not run.
+
+        Those in a ``forward`` always count: constructors hardly ever call it, and recording lines slows Python down.
+        """
+        elsewhere = parts_not_in("forward", self._watched)
         run: Seen = set()
         failed = FailedBuilds() if sizes else self._known.failed
         build = partial(build_program, self._file, self._request.target)
         if not sizes:
             self._invent_arguments(build)
-        with recording_lines(self._watched, run):
-            return failed.unless_known(build, on_meta=False), run
+        with recording_lines(elsewhere, run):
+            program = failed.unless_known(build, on_meta=False)
+        if not sizes:
+            self._program = program
+        return program, tuple(part for part in self._watched if part not in elsewhere or not part.is_in(run))
 
     def _invent_arguments(self, build: Callable[[], Program]) -> None:
         """Have a child search for arguments, so that this process need not, and the edited program's doesn't either.

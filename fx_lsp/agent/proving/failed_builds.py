@@ -27,6 +27,10 @@ class FailedBuilds:
         self._ends: dict[bool, NotBuilt] = {}
         """By whether it was built on the meta device."""
 
+    def is_known(self, *, on_meta: bool) -> bool:
+        """Whether a build on this device has failed before."""
+        return on_meta in self._ends
+
     def unless_known(self, job: Callable[[], T], *, on_meta: bool) -> T:
         """What ``job`` returns, which first builds the target. Raises `NotBuilt` at once if a build has failed before.
 

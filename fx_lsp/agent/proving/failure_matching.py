@@ -12,6 +12,7 @@ import difflib
 import linecache
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -68,6 +69,11 @@ class FoundFailures:
     has been assumed yet. Empty if it does not."""
     reported: tuple[tuple[Place, Failure], ...] = ()
     """Each failure with its place, in the order in which the program gets there."""
+    needs_cpu: bool = False
+    """Whether the program had to be built on the CPU: on the meta device it can't be, or its first failure there may be
+    due to tensors without memory."""
+    files: tuple[str, ...] = ()
+    """The workspace files that were imported to find them, if that is known."""
 
     def first_at(self, places: Collection[Place]) -> Failure | None:
         """The first failure at one of ``places``."""
@@ -79,12 +85,18 @@ NOWHERE = FoundFailures(Counter(), Counter(), frozenset(), complete=True, doubtf
 
 
 def explored_failures(
-    apart: Callable[[], ChildRunner], file: ImportedFile, target: Target, failed: FailedBuilds | None = None
+    apart: Callable[[], ChildRunner],
+    file: ImportedFile,
+    target: Target,
+    failed: FailedBuilds | None = None,
+    *,
+    needs_cpu: bool = False,
 ) -> FoundFailures:
     """The places where ``target`` fails, with guessed inputs. Raises `ProofEnded` if they can't be found.
 
     ``apart`` returns the runner of the process that calls it.
     ``failed``: what is known about builds of ``target``; what this finds out is added.
+    ``needs_cpu``: whether a build on the meta device is known to be no use.
     """
     failed = failed or FailedBuilds()
 
@@ -93,17 +105,21 @@ def explored_failures(
             lambda: apart()(partial(_guessed, apart, file, target, on_meta=on_meta)), on_meta=on_meta
         )
 
-    try:
-        found = guessed(on_meta=True)
-    except ProofEnded:
-        found = None
-    if found is None or found.doubtful:
-        found = guessed(on_meta=False)
-    return found
+    if not needs_cpu:
+        with suppress(ProofEnded):
+            found = guessed(on_meta=True)
+            if not found.doubtful:
+                return found
+    return dataclasses.replace(guessed(on_meta=False), needs_cpu=True)
 
 
-def failures_met(apart: ChildRunner, built: Built, owns: Owns, examples: Mapping[str, Any]) -> FoundFailures:
-    """The failures that the program meets on ``examples``, a value for each parameter. Raises `ProofEnded`."""
+def failures_met(
+    apart: ChildRunner, built: Built, owns: Owns, examples: Mapping[str, Any] | None = None
+) -> FoundFailures:
+    """The failures that the program meets on ``examples``, a value for each parameter, by default on guessed inputs.
+
+    Raises `ProofEnded` if they can't be found.
+    """
     traceable = dataclasses.replace(built, tracer=tracer_for(built.tracer))
     first = apart(partial(_first_failure, traceable, owns))
     return NOWHERE if first is None else apart(partial(_explored, traceable, owns, first, examples))
@@ -259,10 +275,9 @@ def _guessed(apart: Callable[[], ChildRunner], file: ImportedFile, target: Targe
     owns = file.workspace.owns
     built = _built(file, target, on_meta)
     first = apart()(partial(_first_failure, built, owns))  # the trace may modify what it runs
-    if first is None:
-        return NOWHERE
-    found = _explored(built, owns, first)
-    return dataclasses.replace(found, doubtful=on_meta and found.doubtful)
+    found = NOWHERE if first is None else _explored(built, owns, first)
+    files = tuple(file.workspace.dependencies)
+    return dataclasses.replace(found, doubtful=on_meta and found.doubtful, files=files)
 
 
 def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any] | None = None) -> FoundFailures:

@@ -35,14 +35,21 @@ class NewText:
             raise NotImported(end.verdict, end.reason) from None
         PLANS.switch_on()
 
-    def failures(self, sizes: Sizes, plans: Plans) -> FoundFailures:
-        """Where the program breaks with guessed inputs. ``sizes`` are those that its constructors receive.
+    def failures(self, sizes: Sizes, plans: Plans, *, needs_cpu: bool) -> FoundFailures:
+        """Where the program breaks with guessed inputs. Raises `ProofEnded` if this can't be found.
 
-        ``plans`` are the arguments that were invented for the program before the edit.
+        ``sizes`` are those that its constructors receive; ``plans`` are the arguments that were invented for the
+        program before the edit, if possible it is built with them; ``needs_cpu`` is as for `explored_failures`.
         """
         PLANS.before_edit = plans
+        find = partial(self._context.failures, self._file, self._target, needs_cpu=needs_cpu)
         with with_sizes(sizes):
-            return self._failures()
+            if plans:
+                with suppress(NotBuilt), PLANS.following_those_before_edit():
+                    found = find()
+                    if not found.raised:
+                        return found
+            return find()
 
     def shown(self) -> str:
         """The expression that builds the program if nothing is known about the program before the edit."""
@@ -52,8 +59,8 @@ class NewText:
     def compared(self, packed: bytes, known: FoundFailures | None, plans: Plans) -> str:
         """Compare what the program does with what it did; return why the edit is proven. Raises `ProofEnded`.
 
-        ``packed`` is a `ProgramBefore`; ``known`` is what `failures` returned for its sizes, if that is known;
-        ``plans`` are as for `failures`.
+        ``packed`` is a `ProgramBefore`; ``known`` is what `failures` returned for its sizes, or None if its own inputs
+        decide where it breaks; ``plans`` are as for `failures`.
         """
         PLANS.before_edit = plans
         before: ProgramBefore = unpacked(packed)
@@ -87,10 +94,10 @@ class NewText:
     def _compare(self, before: ProgramBefore, known: FoundFailures | None) -> list[str]:
         """Raises `ProofEnded` if the edited program differs in what counts; returns what `check_program` returns."""
         context, file, apart = self._context, self._file, self._context.apart()
-        if not isinstance(before.runs, ProgramRuns):
-            found = known or self._failures()
-            context.check_places(before.found, found, before.mended)
+        if known is not None and not isinstance(before.runs, ProgramRuns):
+            context.check_places(before.found, known, before.mended)
             return []
+        assert isinstance(before.runs, ProgramRuns)
         program = self._program(before.runs)
         if program.recipe_of(self._target) != before.recipe:
             raise ProofEnded("untried", "the edited code can't be built in the same way")
@@ -99,34 +106,20 @@ class NewText:
         if before.function is not None:
             program = function_of(program, file, before.function.path, before.function.name)
             program = without_end(program, before.function.end) if before.function.end else program
-        if before.on_way is None:
-            found = known or self._failures()
-        else:
-            found = failures_met(
-                apart, program.built, file.workspace.owns, before.on_way.by_parameter(program.built.root)
-            )
-        context.check_places(before.found, found, before.mended)
+        if known is None:
+            assert before.on_way is not None
+            on_way = before.on_way.by_parameter(program.built.root)
+            known = failures_met(apart, program.built, file.workspace.owns, on_way)
+        context.check_places(before.found, known, before.mended)
         if before.lacking:
             apart(partial(check_program, program, before.runs))
             return []
-        unlike = self._check(program, before.runs, must_succeed=not found.places)
+        unlike = self._check(program, before.runs, must_succeed=not known.places)
         if before.function is not None and before.function.effects != apart(
             partial(side_effects, program, before.runs.inputs)
         ):
             raise ProofEnded("untried", f"`{before.function.name}` has other side effects after the edit")
         return unlike
-
-    def _failures(self) -> FoundFailures:
-        """Where the program breaks, with the arguments that were invented for it before the edit if it accepts them.
-
-        Raises `ProofEnded` if this can't be found.
-        """
-        if PLANS.before_edit:
-            with suppress(NotBuilt), PLANS.following_those_before_edit():
-                found = self._context.failures(self._file, self._target)
-                if not found.raised:
-                    return found
-        return self._context.failures(self._file, self._target)
 
     def _program(self, runs: ProgramRuns) -> Program:
         """The edited program, if possible with the arguments that were invented for the program before the edit."""

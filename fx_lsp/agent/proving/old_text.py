@@ -41,6 +41,10 @@ class Packed:
     """The numbers that make the program small."""
     is_small: bool
     """Whether the program is a small twin."""
+    is_explored: bool
+    """Whether guessed inputs, not its own, decide where the program breaks."""
+    needs_cpu: bool
+    """Whether it has to be built on the CPU to find out; see `FoundFailures`."""
     plans: Plans
     """The arguments that were invented for the program."""
     remembered: Remembered | None
@@ -83,9 +87,16 @@ class OldText:
         try:
             before = BeforeEdit(self._context, self._file, known).examined(small=small)
         except ProofEnded as end:
-            return Packed(b"", {}, False, {}, self._remembered(known), end)
-        is_small = before.other is not None
-        return Packed(packed(before), before.sizes, is_small, PLANS.known, self._remembered(known))
+            return Packed(b"", {}, False, False, False, {}, self._remembered(known), end)
+        return Packed(
+            packed(before),
+            before.sizes,
+            is_small=before.other is not None,
+            is_explored=before.on_way is None,
+            needs_cpu=before.found.needs_cpu,
+            plans=PLANS.known,
+            remembered=self._remembered(known),
+        )
 
     def shown(self) -> str:
         """The expression that builds the program."""

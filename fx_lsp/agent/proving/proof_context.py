@@ -47,14 +47,16 @@ class ProofContext:
         """Import the file as it is after the edit. Raises `ProofEnded` if that fails."""
         return self._imported(self.request.edited_target, {**self.request.overlays, **self.request.edited})
 
-    def failures(self, file: ImportedFile, target: Target, failed: FailedBuilds | None = None) -> FoundFailures:
+    def failures(
+        self, file: ImportedFile, target: Target, failed: FailedBuilds | None = None, *, needs_cpu: bool = False
+    ) -> FoundFailures:
         """The places where the target fails, with guessed inputs. Raises `ProofEnded` if they can't be found.
 
-        ``failed`` is as for `explored_failures`.
+        ``failed`` and ``needs_cpu`` are as for `explored_failures`.
         """
         request = self.request
         if request.capture == "fx":
-            return explored_failures(self.apart, file, target, failed)
+            return explored_failures(self.apart, file, target, failed, needs_cpu=needs_cpu)
         trace = Trace(request.file, (target,), request.overlays, request.roots, id=request.id, capture=request.capture)
         return captured_failures(self.apart(), file, trace)
 

@@ -1,4 +1,4 @@
-"""What a proof finds out about a target before the edit, so that the next proof of the target need not search again."""
+"""What a proof finds out about a target, or an edit of it, so that the next proof need not search again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fx_lsp.agent.building.constructor_sizes import Sizes
 from fx_lsp.agent.inventing.plan_memory import Plans
-from fx_lsp.agent.messages import Snippet
+from fx_lsp.agent.messages import Prove, Snippet
 from fx_lsp.agent.processes.tensor_pickles import dumped, loaded
 from fx_lsp.agent.proving.failed_builds import FailedBuilds
 from fx_lsp.agent.proving.failure_matching import FoundFailures
@@ -32,7 +32,7 @@ MOST_ACCEPTED = 4
 @wire_message
 @dataclass(frozen=True)
 class Remembered:
-    """From a proof to the agent: `Findings` to hand to the next proof of the same target."""
+    """From a proof to the agent: `Findings` and an `AfterEdit` to hand to the next proof of the same target."""
 
     files: tuple[str, ...]
     """The workspace files that were imported."""
@@ -40,6 +40,8 @@ class Remembered:
     """A digest of their texts, and of those of the open documents."""
     pickled: str
     """The findings. Only confined processes unpickle them."""
+    after: str = ""
+    """A pickle of the `AfterEdit` of the last proof; empty if there is none."""
 
 
 @dataclass
@@ -106,6 +108,51 @@ class Findings:
             for key, found in self.inputs.items()
         }
         return replace(self, inputs=inputs)
+
+
+@dataclass(frozen=True)
+class AfterEdit:
+    """Where an edited program breaks, with guessed inputs, since several proofs may try the same edit."""
+
+    edit: str
+    """What was edited, and how: see `edit_key`."""
+    found: Mapping[str, FoundFailures]
+    """By `key_of`."""
+    texts: str = ""
+    """A digest of the saved files that were imported, and of the open documents."""
+
+    @classmethod
+    def recalled(cls, remembered: Remembered | None, request: Prove) -> AfterEdit:
+        """What an earlier proof has found out about the edit of ``request``, if it still holds."""
+        edit = edit_key(request)
+        if remembered is not None and remembered.after:
+            with suppress(Exception):  # the process that sent it had run the user's code, and a file may be gone
+                known = loaded(remembered.after)
+                if isinstance(known, cls) and known.edit == edit and known._digest(request.overlays) == known.texts:
+                    return known
+        return cls(edit, {})
+
+    def with_one_more(self, key: str, found: FoundFailures) -> AfterEdit:
+        """This, and what was ``found`` for ``key``."""
+        return replace(self, found={**self.found, key: found})
+
+    def kept_in(self, remembered: Remembered, overlays: Mapping[str, str]) -> Remembered:
+        """``remembered`` with this, unless it can't be pickled, is too large, or depends on files that aren't known."""
+        with suppress(Exception):
+            kept = replace(self, found={key: found for key, found in self.found.items() if found.files})
+            kept = replace(kept, texts=kept._digest(overlays))
+            if len(pickled := dumped(kept)) <= LONGEST:
+                return replace(remembered, after=pickled)
+        return remembered
+
+    def _digest(self, overlays: Mapping[str, str]) -> str:
+        return _digest([file for found in self.found.values() for file in found.files], overlays)
+
+
+def edit_key(request: Prove) -> str:
+    """A digest of an edit: of the edited texts, of the target in them and of the capture."""
+    parts = (request.capture, request.edited_target, sorted(request.edited.items()))
+    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def key_of(sizes: Sizes, fixed: Snippet | None = None) -> str:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
+from fx_lsp.agent.building.constructor_sizes import Sizes
 from fx_lsp.agent.inventing.plan_memory import Plans
 from fx_lsp.agent.messages import Heartbeat, Proof, Prove
 from fx_lsp.agent.processes.children import Emit
@@ -22,7 +23,7 @@ from fx_lsp.agent.proving.failure_matching import FoundFailures, Place, check_me
 from fx_lsp.agent.proving.new_text import NewText, NotImported
 from fx_lsp.agent.proving.old_text import Explored, OldText, Packed
 from fx_lsp.agent.proving.proof_context import ProofContext
-from fx_lsp.agent.proving.proof_memory import Remembered, key_of
+from fx_lsp.agent.proving.proof_memory import AfterEdit, Remembered, key_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, JobProcess, ProofEnded
 from fx_lsp.agent.proving.twins.smaller_numbers import FEWEST, NARROWEST
 
@@ -66,11 +67,11 @@ class _EditProof:
         self._builtin = builtin
         self._edit = context.edit
         self._remembered = remembered
+        self._after = AfterEdit.recalled(remembered, request)
+        """Where the edited program breaks, as far as this proof knows."""
         self._emit = emit
         self.places: tuple[Place, ...] = ()
         """The place of each of the failures that the edit should fix, once that is known."""
-        self._known_after: dict[str, FoundFailures] = {}
-        """By `key_of`: where the edited program breaks, with guessed inputs."""
 
     def run(self) -> str:
         """Try the edit; return in one sentence why it is proven. Raises `ProofEnded` if it is not proven.
@@ -127,8 +128,7 @@ class _EditProof:
                 return
             self._remembered = before.remembered or self._remembered
             self.places = before.places
-            after = self._new(partial(NewText.failures, sizes=before.sizes, plans=before.plans))
-            self._known_after[key_of(before.sizes)] = after
+            after = self._found_after(before.sizes, before.plans, needs_cpu=before.found.needs_cpu)
         except ProofEnded:  # the rest of the proof will say what is wrong
             return
         if not Counter(before.places) - before.found.places:
@@ -159,14 +159,29 @@ class _EditProof:
 
     def _compared(self, before: Packed) -> str:
         """Compare what the program does after the edit; return why the edit is proven. Raises `ProofEnded`."""
-        known = self._known_after.get(key_of(before.sizes))
         try:
+            known = None
+            if before.is_explored:
+                known_before = self._after
+                known = self._found_after(before.sizes, before.plans, needs_cpu=before.needs_cpu)
+                if self._after is not known_before:
+                    self._remember(self._remembered)
             return self._new(partial(NewText.compared, packed=before.before, known=known, plans=before.plans))
         except NotImported as end:
             raise ProofEnded("refuted", f"after the edit, {end.reason}") from None
 
+    def _found_after(self, sizes: Sizes, plans: Plans, *, needs_cpu: bool) -> FoundFailures:
+        """Where the edited program breaks, with guessed inputs, which are tried once. Raises `ProofEnded`.
+
+        The arguments are as for `NewText.failures`.
+        """
+        if (key := key_of(sizes)) not in self._after.found:
+            found = self._new(partial(NewText.failures, sizes=sizes, plans=plans, needs_cpu=needs_cpu))
+            self._after = self._after.with_one_more(key, found)
+        return self._after.found[key]
+
     def _remember(self, remembered: Remembered | None) -> None:
         """Keep what was found out about the target for the next step, and for the next proof."""
         if remembered is not None:
-            self._remembered = remembered
-            self._emit(remembered)
+            self._remembered = self._after.kept_in(remembered, self._request.overlays)
+            self._emit(self._remembered)

@@ -13,6 +13,7 @@ import contextlib
 import difflib
 import dis
 import functools
+import linecache
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -189,6 +190,18 @@ def _place(code: CodeType, offset: int) -> tuple[int, int] | None:
 def parts_not_run(parts: Collection[Part], seen: Seen) -> tuple[Part, ...]:
     """The ``parts`` that were not run."""
     return tuple(part for part in parts if not part.is_in(seen))
+
+
+def parts_not_in(function: str, parts: Iterable[Part]) -> list[Part]:
+    """The ``parts`` that are not in a function of this name."""
+
+    @functools.cache
+    def lines_in(file: str) -> frozenset[int]:
+        nodes = ast.walk(_parsed("".join(linecache.getlines(file))))
+        found = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == function]
+        return frozenset(line for node in found for line in _lines_of(node.body))
+
+    return [part for part in parts if part.lines.start not in lines_in(part.file)]
 
 
 def replaced_parts(file: str, old: str, new: str) -> list[Part]:

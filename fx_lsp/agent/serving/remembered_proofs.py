@@ -28,9 +28,9 @@ class RememberedProofs:
         """Keep what a proof has found; as of all its messages, any part of it may be something else than expected."""
         subject = _subject(request)
         self._kept.pop(subject, None)
-        if isinstance(item.pickled, str) and isinstance(item.texts, str):
+        if all(isinstance(part, str) for part in (item.pickled, item.texts, item.after)):
             self._kept[subject] = replace(item, files=only_strings(item.files))
-        while sum(len(kept.pickled) for kept in self._kept.values()) > MOST_CHARACTERS:
+        while sum(len(kept.pickled) + len(kept.after) for kept in self._kept.values()) > MOST_CHARACTERS:
             del self._kept[next(iter(self._kept))]
 
 

@@ -11,6 +11,7 @@ import pytest
 from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
 from fx_lsp.agent.processes.tensor_pickles import dumped, loaded, unpacked
 from fx_lsp.agent.proving import before_edit, proof_memory, trial_inputs, trial_runs
+from fx_lsp.agent.proving.new_text import NewText
 from fx_lsp.agent.proving.proof_memory import LONGEST, Findings, Remembered
 from fx_lsp.agent.proving.prove_edit import _EditProof
 from fx_lsp.agent.proving.run_in_child import ProofEnded
@@ -46,6 +47,10 @@ def proven(request: Prove, remembered: Remembered | None = None) -> Remembered:
 
 def no_search(*_: Any) -> Any:
     raise ProofEnded("untried", "searched again", True)
+
+
+def no_exploration(*_: Any, **__: Any) -> Any:
+    raise ProofEnded("untried", "explored again")
 
 
 def test_inputs_are_searched_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,6 +97,31 @@ def test_what_was_observed_does_not_count_once_a_file_has_changed_that_the_progr
     wrong = text.replace("x * self.scale / len(x)", "x * 2 / x.shape[0]")
     with pytest.raises(ProofEnded, match="the output differs"):
         proven(dataclasses.replace(request, edited={request.file: wrong}), known)
+
+
+def test_a_program_that_cannot_be_built_on_meta_is_not_built_there_after_the_edit(tmp_path: Path) -> None:
+    log = tmp_path / "builds"
+    init = f"self.scale = torch.ones(3)\nopen({str(log)!r}, 'a').write(f'{{self.scale.device}} ')\nself.scale.tolist()"
+    request = request_in(tmp_path, new="x.shape[0]", text=program(FORWARD, init))
+    proven(request)
+    assert log.read_text(encoding="utf-8").count("meta") == 1
+
+
+def test_where_an_edited_program_breaks_is_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial_runs, "searched_inputs", no_search)
+    request = request_in(tmp_path, new="x.shape[0]")
+    told: list[Any] = []
+    with pytest.raises(ProofEnded, match="searched again"):
+        _EditProof(request, (), None, told.append).run()
+    known = told[-1]
+    monkeypatch.setattr(NewText, "failures", no_exploration)
+    with pytest.raises(ProofEnded, match="searched again"):
+        _EditProof(request, (), known, told.append).run()
+    with pytest.raises(ProofEnded, match="explored again"):  # another edit
+        _EditProof(request_in(tmp_path, new="x.size(0)"), (), known, told.append).run()
+    request_in(tmp_path, new="", text=f"{MODEL}SCALE = 1\n")
+    with pytest.raises(ProofEnded, match="explored again"):  # another text, though the edited one is the same
+        _EditProof(request, (), known, told.append).run()
 
 
 @pytest.mark.parametrize("noise", ["next(COUNT)", "random.random()", "torch.rand([]).item()"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +12,31 @@ from fx_lsp.agent.running import line_coverage
 from fx_lsp.agent.running.line_coverage import (
     Part,
     Seen,
+    parts_not_in,
     parts_not_run,
     parts_of_branch,
     recording_lines,
     replaced_parts,
 )
+
+METHODS = """\
+class Net:
+    def forward(self, x):
+        def inner(y):
+            return -y
+        return inner(x)
+
+    def helper(self, x):
+        return x + 1
+"""
+
+
+def test_parts_in_a_function_of_a_name_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(METHODS, encoding="utf-8")
+    parts = [Part(str(file), range(line, line + 1)) for line in (4, 5, 8)]
+    assert parts_not_in("forward", parts) == parts[2:]
+
 
 CHOICES: dict[str, tuple[str, list[tuple[int, ...]], list[tuple[int, ...]]]] = {
     "one": ("def f(x):\n    return x + 1 if x > 0 else x - 1\n", [(1, -1)], [(1,), (-1,), (1, 2)]),

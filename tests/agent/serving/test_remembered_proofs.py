@@ -38,14 +38,16 @@ def test_a_target_that_is_built_in_another_way_has_findings_of_its_own(tmp_path:
 
 def test_messages_that_are_not_as_expected_are_not_kept(tmp_path: Path) -> None:
     proofs, request = RememberedProofs(), request_of(tmp_path)
-    proofs.keep(request, replace(FINDINGS, pickled=cast(Any, 3)))
-    assert proofs.of(request) is None
+    for unexpected in ({"pickled": 3}, {"texts": None}, {"after": ["pickle"]}):
+        proofs.keep(request, replace(FINDINGS, **cast(Any, unexpected)))
+        assert proofs.of(request) is None
 
 
 def test_the_oldest_findings_go_first(tmp_path: Path) -> None:
     proofs, request = RememberedProofs(), request_of(tmp_path)
     other = replace(request, target=replace(request.target, key="class:Other"))
     proofs.keep(request, FINDINGS)
-    proofs.keep(other, replace(FINDINGS, pickled="p" * MOST_CHARACTERS))
+    half = "p" * (MOST_CHARACTERS // 2)
+    proofs.keep(other, replace(FINDINGS, pickled=half, after=half))
     assert proofs.of(request) is None
     assert proofs.of(other) is not None
