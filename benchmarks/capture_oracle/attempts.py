@@ -62,12 +62,12 @@ def _captured(module: Any, inputs: Any) -> Any:
 
 
 def _stop(places: list[Place], error: Exception) -> Stop:
-    own = [place for place in places if _is_programs(place[0])] or places
+    own = [place for place in places if _belongs_to_program(place[0])] or places
     return Stop(places[-1] if places else None, own[-1] if own else None, said(error))
 
 
-def _is_programs(file: str) -> bool:
-    """Whether a file is the program's, rather than a package's, Python's, or made up by one of these."""
+def _belongs_to_program(file: str) -> bool:
+    """Whether a file is part of the program: not a package's or Python's, and not made up by one of these."""
     return "site-packages" not in file and not is_pythons(file) and Path(file).is_file()
 
 

@@ -748,7 +748,7 @@ def watching_graph_breaks(seen: Callable[[BaseException], None]) -> Iterator[Non
     Left out is a break that there is only because the graph broke before, so that ``fullgraph=True`` would not meet it,
     and one whose place torch doesn't know. Only behind a break does torch begin with what a comprehension goes through.
     """
-    # before torch 2.9, it is a function that a translator calls
+    # In torch 2.8, it is a function that the methods of a translator call.
     owner: Any = InstructionTranslatorBase if hasattr(InstructionTranslatorBase, _LOG) else symbolic_convert
     original = getattr(owner, _LOG)
 

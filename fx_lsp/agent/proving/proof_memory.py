@@ -115,7 +115,7 @@ class AfterEdit:
     """Where an edited program breaks, with guessed inputs, since several proofs may try the same edit."""
 
     edit: str
-    """What was edited, and how: see `edit_key`."""
+    """Which edit it is: see `edit_key`."""
     found: Mapping[str, FoundFailures]
     """By `key_of`."""
     texts: str = ""
