@@ -7,6 +7,7 @@ import functools
 import inspect
 import itertools
 import linecache
+import re
 import sys
 import textwrap
 import tokenize
@@ -29,6 +30,12 @@ _COMBINE = frozenset({"enumerate", "range", "reversed", "zip"})
 """Functions that only put together what a comprehension loops over."""
 
 
+_COMPREHENSIONS = frozenset({"<dictcomp>", "<genexpr>", "<listcomp>", "<setcomp>"})
+"""The names of code that has no definition of its own."""
+
+_BEGINNING = re.compile(r"\s*(@|(async\s+)?def\s)|.*\blambda\b")
+"""The first line of a function."""
+
 _TREES: dict[tuple[str, int, str], tuple[list[str], ast.Module | None]] = {}
 """What `tree_of` has read, by file, first line and name: the lines of the file, and the tree.
 
@@ -44,17 +51,28 @@ def tree_of(code: CodeType) -> ast.Module | None:
     key, lines = (code.co_filename, code.co_firstlineno, code.co_name), linecache.getlines(code.co_filename)
     known = _TREES.get(key)
     if known is None or known[0] is not lines:
-        known = _TREES[key] = lines, _parsed(code)
+        known = _TREES[key] = lines, _parsed(code, lines)
     return known[1]
 
 
-def _parsed(code: CodeType) -> ast.Module | None:
-    try:
-        lines, first = inspect.getsourcelines(code)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
+def _parsed(code: CodeType, lines: list[str]) -> ast.Module | None:
+    """The tree of a function in a file of ``lines``; None if it can't be read.
+
+    That of a comprehension is the tree of the function around it. `inspect.getsourcelines` would look through all
+    loaded modules for the one that the function is from.
+    """
+    before = max(code.co_firstlineno - 1, 0)
+    if code.co_name in _COMPREHENSIONS and before < len(lines):
+        before = next((at for at in range(before, 0, -1) if _BEGINNING.match(lines[at])), 0)
+    rest = lines[before:]
+    if not rest:
         return None
-    return ast.increment_lineno(tree, first - 1)
+    try:
+        block = rest if code.co_name == "<module>" else inspect.getblock(rest)
+        tree = ast.parse(textwrap.dedent("".join(block)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
+        return None
+    return ast.increment_lineno(tree, before)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -110,3 +110,22 @@ def test_a_function_is_read_again_once_its_file_has_changed() -> None:
     second = written(text.replace("1", "2"))
     assert second is not None
     assert ast.unparse(second) == "def f():\n    return 2"
+
+
+def test_a_comprehension_is_read_with_the_function_around_it() -> None:
+    text = "@decorated\ndef f(items):\n    first = 1\n    return sum(\n        item + first for item in items)\n"
+    linecache.cache["<inner>"] = len(text), None, text.splitlines(keepends=True), "<inner>"
+    (outer,) = (const for const in compile(text, "<inner>", "exec").co_consts if hasattr(const, "co_code"))
+    inner = next(const for const in outer.co_consts if hasattr(const, "co_code"))
+    for code in (outer, inner):
+        tree = tree_of(code)
+        assert tree is not None
+        (function,) = tree.body
+        assert isinstance(function, ast.FunctionDef)
+        assert (function.name, function.lineno) == ("f", 2)
+
+
+def test_code_behind_the_end_of_its_file_has_no_tree() -> None:
+    (code,) = (c for c in compile("\n\ndef f(): pass", "<shorter>", "exec").co_consts if hasattr(c, "co_code"))
+    linecache.cache["<shorter>"] = 3, None, ["x = 1\n"], "<shorter>"
+    assert tree_of(code) is None

@@ -158,13 +158,20 @@ def resized_alone(first: Input) -> Iterator[Input]:
 
 
 def of_other_rank(first: Input) -> Iterator[Input]:
-    """``first`` with one dimension fewer or more, in all tensors or in one: some programs accept an item or a batch."""
+    """``first`` with one dimension fewer or more, in all tensors or in one: some programs accept an item or a batch.
+
+    Others accept one vector for each item of a batch, such as what a time step is embedded in: one of several tensors
+    also has the first and the last of its dimensions alone, and the first two.
+    """
     generator = torch.Generator().manual_seed(3)
     numbers = range(len(tensors_in(first)))
-    for only in (numbers, *([number] for number in numbers if len(numbers) > 1)):
+    alone = [[number] for number in numbers if len(numbers) > 1]
+    for only in (numbers, *alone):
         for dim in (0, 1):
             yield changed_input(first, generator, partial(_without_dimension, dim), only=only)
             yield changed_input(first, generator, partial(_with_dimension, dim), only=only)
+    for only, dim in itertools.product(alone, (-1, 1)):
+        yield changed_input(first, generator, partial(_vectors, dim), only=only)
 
 
 def _without_dimension(dim: int, tensor: torch.Tensor) -> torch.Tensor:
@@ -173,6 +180,14 @@ def _without_dimension(dim: int, tensor: torch.Tensor) -> torch.Tensor:
 
 def _with_dimension(dim: int, tensor: torch.Tensor) -> torch.Tensor:
     return tensor.unsqueeze(dim) if tensor.dim() >= dim else tensor
+
+
+def _vectors(dim: int, tensor: torch.Tensor) -> torch.Tensor:
+    """The first of the vectors that each item of a batch has along a dimension, if it has several dimensions."""
+    if tensor.dim() < 3 or 0 in tensor.shape:
+        return tensor
+    along = tensor.movedim(dim, 1).flatten(2)
+    return along[..., 0].contiguous()
 
 
 def not_finite(first: Input) -> Iterator[Input]:

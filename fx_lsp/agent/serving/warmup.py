@@ -91,8 +91,9 @@ def _load_fxcore(folder: str) -> None:
 def _trace_something() -> None:
     """Trace a sample, so that the first request is as fast as the others and no child repeats one-time work.
 
-    For example, torch lists all of its functions when the first of them is traced. No operation is run: it could start
-    threads, and a process with threads must not fork.
+    For example, torch lists all of its functions when the first of them is traced, and loads SymPy at the first
+    operation on the meta device, which takes a third of a second. No other operation is run: it could start threads,
+    and a process with threads must not fork.
     """
     import torch
 
@@ -108,4 +109,5 @@ def _trace_something() -> None:
     seed()
     with Devices(on_meta=True):
         sample = Sample(1, 1)
+    torch.ones(1, device="meta").add(1)
     explore(sample).recorded.python_code("self")

@@ -89,6 +89,17 @@ def test_other_ranks_are_tried_only_if_the_program_asks_for_them(shape: tuple[in
     assert all(given.args[1].dim() == 3 for given in [*ordinary, *found(set())])
 
 
+def test_a_vector_for_each_item_is_tried() -> None:
+    def reaches(given: Input, parts: AbstractSet[str]) -> AbstractSet[str]:
+        image, embedded = given.args
+        return parts if (image.dim(), embedded.shape) == (4, (2, 8)) else frozenset()
+
+    first = Input((torch.rand(2, 3, 4, 8), torch.rand(2, 3, 4, 8)))
+    vary = partial(around, root=lambda image, embedded: image)
+    found = find_inputs(iter([first]), vary, reaches, {"part"}, lambda given: False)
+    assert any(given.args[1].shape == (2, 8) for given in found)
+
+
 def test_another_rank_does_not_tell_two_equal_sizes_apart() -> None:
     def runs(given: Input, parts: AbstractSet[str]) -> set[str] | None:
         shape = given.args[0].shape
