@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.missing.random_weights import fill, fills_large_weight
 from fxcore.accelerators import OnCpu, is_accelerator
 
 FACTORIES = frozenset(
@@ -32,7 +33,7 @@ class Devices(OnCpu):
         self._on_meta = on_meta
 
     def call(self, function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """Call a function of torch; if the mode is ``on_meta``, weights get no memory and are not initialized."""
+        """Call a function of torch. If the mode is ``on_meta``, weights get no memory and are not initialized."""
         if self._on_meta and function in FACTORIES and "out" not in keywords:
             asked = keywords.get("device")
             if asked is None or is_accelerator(asked, number=True):
@@ -41,6 +42,8 @@ class Devices(OnCpu):
             return None
         elif self._on_meta and function in IN_PLACE and _is_without_effect(function, *args, *keywords.values()):
             return self._initialize(function, args, keywords)
+        elif fills_large_weight(function, args, keywords):
+            return fill(function, args, keywords)
         return super().call(function, args, keywords)
 
     def _initialize(self, function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:

@@ -159,10 +159,14 @@ class BeforeEdit:
         """What the small twins do; None if there are none, or if the edit can't be tried on them."""
         twins = self.twins() or ()
         for at, sizes in enumerate(twins[:1] if self._context.edit.fixes_argument else twins):
-            with suppress(ProofEnded):
+            try:
                 before = self._run_with(sizes, SHARE_OF_OTHER_TWINS if at else 1.0)
                 if before.is_ready:
                     return self._with_other_twin(before, twins[at + 1 :])
+            except ProofEnded as end:
+                if end.is_costly:  # so is the program itself, and no other twin is smaller
+                    self._known.inputs.setdefault(self._key({}), end)
+                    break
         return None
 
     def _with_other_twin(self, before: ProgramBefore, others: Twins) -> ProgramBefore | None:
@@ -178,7 +182,9 @@ class BeforeEdit:
         """What the program itself does or, if it can't be run, one that fx-lsp's other invented arguments build."""
         before = self._built_with({})
         target = self._request.target
-        if not before.is_ready and target.recipe.made_up and not self._context.edit.fixes_argument:
+        is_costly = isinstance(before.runs, ProofEnded) and before.runs.is_costly
+        may_have_other_sizes = target.recipe.made_up and not self._context.edit.fixes_argument and not is_costly
+        if not before.is_ready and may_have_other_sizes:
             with suppress(ProofEnded):
                 for sizes in self._context.apart()(partial(agreeing_sizes, self._file, target)):
                     with suppress(ProofEnded):
@@ -226,7 +232,8 @@ class BeforeEdit:
         try:
             return self._run_with(sizes)
         except _NotRun as end:
-            return self._broken_with(sizes, ProofEnded("untried", end.reason, end.lacks_inputs))
+            ended = ProofEnded("untried", end.reason, end.lacks_inputs, is_costly=end.is_costly)
+            return self._broken_with(sizes, ended)
         finally:
             self._program = None  # it may be large
 
@@ -244,7 +251,7 @@ class BeforeEdit:
                         before = ProgramBefore(found, runs.inputs[0], self.mended, runs, sizes=sizes)
                         return self._described(before, program)
             except ProofEnded as end:
-                raise _NotRun(end.verdict, end.reason, end.lacks_inputs) from None
+                raise _NotRun(end.verdict, end.reason, end.lacks_inputs, is_costly=end.is_costly) from None
         return self._broken_with(sizes, runs, program)
 
     def _broken_with(

@@ -60,8 +60,9 @@ class ProofEnded(Exception):
         unreached: bool = False,
         moved_to: Failure | None = None,
         unmended: tuple[str, ...] = (),
+        is_costly: bool = False,
     ) -> None:
-        super().__init__(verdict, reason, lacks_inputs, unreached, moved_to, unmended)
+        super().__init__(verdict, reason, lacks_inputs, unreached, moved_to, unmended, is_costly)
         self.verdict = verdict
         self.reason = reason
         self.lacks_inputs = lacks_inputs
@@ -69,6 +70,8 @@ class ProofEnded(Exception):
         self.moved_to = moved_to
         self.unmended = unmended
         """The places at which the edit mends no failure, if that is why it is refuted."""
+        self.is_costly = is_costly
+        """Whether no inputs were found because a run of the program does too much."""
 
 
 class ChildRunner:

@@ -33,7 +33,7 @@ from fx_lsp.agent.searching.input_candidates import candidates
 from fx_lsp.agent.searching.input_search import LEAST, NoInputs, find_inputs
 from fx_lsp.agent.searching.input_variations import around, elements_of
 from fx_lsp.agent.searching.recorded_inputs import recorded_inputs
-from fx_lsp.agent.searching.search_budget import SearchBudget
+from fx_lsp.agent.searching.search_budget import MOST_WORK, SearchBudget
 from fx_lsp.agent.searching.solved_inputs import (
     SHARE_FOR_CANDIDATES,
     MayRun,
@@ -200,7 +200,8 @@ def searched_inputs(
                 decisive=partial(decisive_inputs, root=root),
             )
     except NoInputs:
-        raise ProofEnded("untried", NO_INPUTS, True) from None
+        is_costly = not budget.has_left(1.0) and max(costs.values(), default=0) > search.share * MOST_WORK / LEAST
+        raise ProofEnded("untried", NO_INPUTS, True, is_costly=is_costly) from None
     except NotComparable as error:
         why = f"the target returns an object of type `{error}`, which can't be compared"
         raise ProofEnded("untried", why) from None

@@ -20,6 +20,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from fx_lsp.agent.building.random_seeds import SEED, seed_all
+from fx_lsp.agent.missing.random_weights import PERIOD, repeated
 from fx_lsp.agent.running.kept_state import KeptState
 from fx_lsp.agent.running.plain_values import Digest, compact, tensors_of, to_plain
 from fx_lsp.agent.running.records import Record
@@ -190,20 +191,23 @@ def zero_unset_weights(root: torch.nn.Module) -> None:
     """
     for weight in itertools.chain(root.parameters(), root.buffers()):
         with torch.no_grad(), contextlib.suppress(RuntimeError):
-            if not is_lazy(weight) and weight.isnan().any():
+            # The sum says in less time that there are none, unless it adds an infinity to its opposite.
+            if not is_lazy(weight) and weight.sum().isnan():
                 weight.masked_fill_(weight.isnan(), 0)
 
 
 def perturb_weights(root: torch.nn.Module, names: Collection[str]) -> None:
     """Add noise to the weights with these names; the noise depends only on a weight's name and shape.
 
-    Without the noise, a scale that is initialized to zero would hide every difference in what it multiplies.
+    Without the noise, a scale that is initialized to zero would hide every difference in what it multiplies. In a large
+    weight, it repeats itself.
     """
     with torch.no_grad():
         for name, weight in root.named_parameters():
             if name in names and weight.is_floating_point():
                 generator = torch.Generator().manual_seed(zlib.crc32(name.encode()))
-                weight.add_(NUDGE * torch.randn(weight.shape, generator=generator).to(weight.dtype))
+                noise = NUDGE * torch.randn(min(weight.numel(), PERIOD), generator=generator)
+                weight.add_(repeated(noise.to(weight.dtype), weight.shape))
 
 
 def _copied(given: Input, leaves: dict[str, torch.Tensor] | None) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -26,6 +26,9 @@ MOST_VARIED = 5
 MOST_OPTIONS = 5
 """How many values one size may get."""
 
+LEAST_SIDE = 4
+"""How many patches the sides of an image have at least whose number may be one of the model's."""
+
 
 def scaled_inputs(given: Input, old: Sizes, new: Sizes) -> Iterator[Input]:
     """Inputs for a model that is built with the numbers ``new``, from one for the model built with ``old``.
@@ -55,11 +58,18 @@ def _ratios(old: Sizes, new: Sizes) -> list[tuple[int, int]]:
 
 
 def _options(size: int, ratios: Sequence[tuple[int, int]]) -> list[int]:
-    """What ``size`` may become, the likeliest first: it may be equal to a number, a multiple of it, or neither."""
+    """What ``size`` may become, the likeliest first: it may be equal to a number, a multiple of it, or neither.
+
+    A number of patches or tokens is often the square of an image's side, or of a part of it.
+    """
     equal = [after for before, after in ratios if before == size]
     multiples = [size // before * after for before, after in ratios if size % before == 0]
+    roots = [(math.isqrt(before), math.isqrt(after)) for before, after in ratios]
+    roots = [pair for pair, ratio in zip(roots, ratios, strict=True) if tuple(root**2 for root in pair) == ratio]
+    sides = [size // before * after for before, after in roots if before >= LEAST_SIDE and size % before == 0][:1]
+    likely = [*dict.fromkeys([*equal, *multiples])][: MOST_OPTIONS - 2 - len(sides)] + sides
     others = [size * after // before for before, after in ratios if before < size]
-    return list(dict.fromkeys([*[*equal, *multiples][: MOST_OPTIONS - 2], size, *others]))[:MOST_OPTIONS]
+    return list(dict.fromkeys([*likely, size, *others]))[:MOST_OPTIONS]
 
 
 def _resized(given: Input, sizes: Mapping[int, int]) -> Input:

@@ -180,6 +180,19 @@ def test_that_no_inputs_were_found_is_remembered(tmp_path: Path, monkeypatch: py
         proven(request, told[0])
 
 
+def test_a_program_is_not_run_if_its_twin_is_too_costly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = tmp_path / "searched"
+
+    def search(*_: object) -> None:
+        mark.write_text(mark.read_text() + "." if mark.exists() else ".")
+        raise ProofEnded("untried", "it takes too long", True, is_costly=True)
+
+    monkeypatch.setattr(trial_runs, "searched_inputs", search)
+    with pytest.raises(ProofEnded, match="it takes too long"):
+        proven(request_in(tmp_path, new="x.shape[0]", text=WIDE))
+    assert mark.read_text() == "."
+
+
 WIDE = program("return self.layer(x) / len(x)", "self.layer = torch.nn.Linear(width, 2 * width)").replace(
     "__init__(self)", "__init__(self, width=1024)"
 )

@@ -5,7 +5,7 @@ import sys
 import pytest
 import torch
 
-from fx_lsp.agent.running.observation import filled_memory, zero_unset_weights
+from fx_lsp.agent.running.observation import NUDGE, filled_memory, perturb_weights, zero_unset_weights
 
 
 def test_what_nothing_initializes_is_zero() -> None:
@@ -41,3 +41,19 @@ def test_tensors_that_torch_can_not_search_or_change_stay() -> None:
     zero_unset_weights(net)
     assert last.tolist() == [0, 0], "the others do not end the search"
     assert net.get_buffer("adjacency").to_dense().equal(torch.eye(3))
+
+
+def test_noise_differs_between_the_rows_of_a_large_weight() -> None:
+    net = torch.nn.Linear(1000, 400)
+    torch.nn.init.zeros_(net.weight)
+    perturb_weights(net, {"weight"})
+    assert len(torch.unique(net.weight, dim=0)) == 400
+    assert net.weight.std().item() == pytest.approx(NUDGE, rel=0.05)
+
+
+def test_infinities_are_no_unset_weights() -> None:
+    net = torch.nn.Linear(2, 1, bias=False)
+    with torch.no_grad():
+        net.weight[0] = torch.tensor([torch.inf, -torch.inf])
+    zero_unset_weights(net)
+    assert net.weight.tolist() == [[torch.inf, -torch.inf]]

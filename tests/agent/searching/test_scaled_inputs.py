@@ -61,3 +61,8 @@ def test_indices_stay_within_their_range() -> None:
     (first, *_) = scaled_inputs(Input((torch.arange(12).view(2, 6),)), {HEADS: 6}, {HEADS: 60})
     assert first.args[0].shape == (2, 60)
     assert 0 <= int(first.args[0].min()) <= int(first.args[0].max()) < 12
+
+
+def test_the_side_of_an_image_is_scaled_with_the_number_of_its_patches() -> None:
+    patches = Size("net.Net", ("patches",), 256)
+    assert [(2, 3, 128, 128)] in shapes(Input((torch.rand(2, 3, 512, 512),)), {}, {patches: 16})

@@ -1,0 +1,84 @@
+"""Fills large weights with random numbers in a fraction of the time: with fewer numbers, which are repeated.
+
+Drawing the numbers is most of the work of building a large model, and nobody uses the model but to try things out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+PERIOD = 131_071
+"""After how many elements random numbers repeat themselves: a prime (2 ** 17 - 1), so that no two rows or columns of a
+weight get the same."""
+
+LARGE = 8 * PERIOD
+"""How many elements a weight has that is filled with repeated numbers."""
+
+_METHODS = frozenset({torch.Tensor.uniform_, torch.Tensor.normal_, torch.Tensor.erfinv_})
+
+_FILLS = _METHODS | {torch.nn.init.uniform_, torch.nn.init.normal_, torch.nn.init.kaiming_uniform_}
+"""The functions that fill a weight with random numbers and that a mode is asked for. Others call these."""
+
+
+class _Repeating(torch.Tensor):
+    """A weight that is filled with repeated numbers. ``torch.nn.init`` calls its methods."""
+
+    __torch_function__: Any = torch._C._disabled_torch_function_impl
+
+    def uniform_(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        """Fill the weight with numbers from a uniform distribution."""
+        return self._filled(torch.Tensor.uniform_, args, kwargs)
+
+    def normal_(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        """Fill the weight with numbers from a normal distribution."""
+        return self._filled(torch.Tensor.normal_, args, kwargs)
+
+    def erfinv_(self) -> torch.Tensor:
+        """Replace random numbers that are repeated: a truncated normal distribution is made of a uniform one."""
+        numbers = self.as_subclass(torch.Tensor).view(-1)[:PERIOD].clone()
+        if not torch.equal(self, repeated(numbers, self.shape)):
+            return torch.Tensor.erfinv_(self)
+        self.copy_(repeated(numbers.erfinv_(), self.shape))
+        return self
+
+    def _filled(self, fill: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> torch.Tensor:
+        numbers = fill(torch.empty(PERIOD, dtype=self.dtype), *args, **kwargs)
+        self.copy_(repeated(numbers, self.shape))
+        return self
+
+
+def fills_large_weight(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    """Whether a call fills a large weight on the CPU with random numbers."""
+    if function not in _FILLS:
+        return False
+    tensor = args[0] if args else keywords.get("tensor")
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return False
+    assert isinstance(tensor, torch.Tensor)
+    # A method raises an error if autograd would have to note the call; the functions of torch.nn.init switch it off.
+    is_noted = function in _METHODS and tensor.requires_grad and torch.is_grad_enabled()
+    is_plain = tensor.is_floating_point() and tensor.device.type == "cpu" and tensor.is_contiguous()
+    return is_plain and not is_noted and tensor.numel() >= LARGE
+
+
+def fill(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """What such a call does, but with numbers that are repeated. Returns the weight; raises what the call raises."""
+    tensor = args[0] if args else keywords["tensor"]
+    repeating = tensor.detach().as_subclass(_Repeating)
+    if function in _METHODS:
+        getattr(repeating, function.__name__)(*args[1:], **keywords)
+    elif args:
+        function(repeating, *args[1:], **keywords)
+    else:
+        function(**{**keywords, "tensor": repeating})
+    return tensor
+
+
+def repeated(numbers: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    """A tensor of ``numbers``, one after another, again and again."""
+    count = shape.numel()
+    return numbers.repeat(math.ceil(count / len(numbers)))[:count].view(shape)
