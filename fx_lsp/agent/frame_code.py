@@ -33,8 +33,8 @@ _COMBINE = frozenset({"enumerate", "range", "reversed", "zip"})
 _COMPREHENSIONS = frozenset({"<dictcomp>", "<genexpr>", "<listcomp>", "<setcomp>"})
 """The names of code that has no definition of its own."""
 
-_BEGINNING = re.compile(r"\s*(@|(async\s+)?def\s)|.*\blambda\b")
-"""The first line of a function."""
+_BEGINNING = re.compile(r"\s*(@|(async\s+)?def\s|class\s)|.*(?<!\w)lambda(:|\s)")
+"""The first line of a function or a class."""
 
 _TREES: dict[tuple[str, int, str], tuple[list[str], ast.Module | None]] = {}
 """What `tree_of` has read, by file, first line and name: the lines of the file, and the tree.

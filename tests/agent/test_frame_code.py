@@ -113,7 +113,7 @@ def test_a_function_is_read_again_once_its_file_has_changed() -> None:
 
 
 def test_a_comprehension_is_read_with_the_function_around_it() -> None:
-    text = "@decorated\ndef f(items):\n    first = 1\n    return sum(\n        item + first for item in items)\n"
+    text = "@decorated\ndef f(items):\n    a = 1  # lambda.\n    return sum(\n        item + a for item in items)\n"
     linecache.cache["<inner>"] = len(text), None, text.splitlines(keepends=True), "<inner>"
     (outer,) = (const for const in compile(text, "<inner>", "exec").co_consts if hasattr(const, "co_code"))
     inner = next(const for const in outer.co_consts if hasattr(const, "co_code"))

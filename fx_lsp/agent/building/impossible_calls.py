@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import linecache
 import re
@@ -11,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, islice, takewhile
 from traceback import walk_tb
-from types import FrameType, FunctionType, ModuleType, TracebackType
+from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 
-from fx_lsp.agent.frame_code import is_at, tree_of
+from fx_lsp.agent.frame_code import is_at, names_used, tree_of
 
 _REFUSED_CALL = re.compile(
     r"^\S+\(\) (got an unexpected keyword argument|takes .*positional arguments? but \d+|missing \d+ required "
@@ -44,16 +45,19 @@ class _Step:
 def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable[[str], bool]) -> bool:
     """Whether the constructor of ``cls`` raised ``error`` because of its own code, whatever arguments it was given.
 
-    That is so if a call does not fit its callee, if an installed module has no attribute of a name (``np.float``), or
-    if the program assigns to an attribute that an installed base class only lets it read (``self.hparams = …``); and
-    if this code, like each call that leads to it, is always run, and each call is always made to the same callee: a
-    class or function that the file names, or the base class. A loop counts as run only if the program itself says how
-    often. ``belongs`` says which files are the program's.
+    That is so if a call does not fit its callee, if an installed module has no attribute of a name (``np.float``), if
+    the program assigns to an attribute that an installed base class only lets it read (``self.hparams = …``), or if it
+    calls a method of an installed base class before another one that sets what the method needs; and if this code, like
+    each call that leads to it, is always run, and each call is always made to the same callee: a class or function that
+    the file names, or the base class. A loop counts as run only if the program itself says how often. ``belongs`` says
+    which files are the program's.
     """
     constructor = getattr(getattr(cls, "__init__", None), "__code__", None)
     steps = list(dropwhile(lambda step: step.frame.f_code is not constructor, _steps(error.__traceback__)))
     if isinstance(error, AttributeError) and (refused := _READ_ONLY.match(str(error))):
         return _is_always_assigned(steps, refused[1] or refused[2], belongs)
+    if isinstance(error, AttributeError) and steps and _is_never_set(steps, error, belongs):
+        return True
     is_call = isinstance(error, TypeError) and _REFUSED_CALL.match(str(error)) is not None
     module, name = _missing_attribute(error) if isinstance(error, AttributeError) else (None, None)
     if not (is_call or _is_installed(module, belongs)):
@@ -156,6 +160,30 @@ def _is_always_assigned(steps: Sequence[_Step], name: str, belongs: Callable[[st
     owners = (cls for cls in type(last.frame.f_locals.get("self")).__mro__ if name in vars(cls))
     home = sys.modules.get(getattr(next(owners, None), "__module__", ""))
     return is_assigned and _is_installed(home, belongs) and all(_is_always_called(step, belongs) for step in around)
+
+
+def _is_never_set(steps: Sequence[_Step], error: AttributeError, belongs: Callable[[str], bool]) -> bool:
+    """Whether the ``steps`` always lead to a method of an installed base class that reads an attribute of the instance.
+
+    Only other methods of such classes set the attribute, and the constructor does not call these.
+    """
+    last, owner = steps[-1].frame, steps[0].frame.f_locals.get("self")
+    own = [*takewhile(lambda step: belongs(step.frame.f_code.co_filename), steps)]
+    lacks, name = error.obj, error.name
+    if last.f_code.co_name == "__getattr__" and last.f_code.co_argcount == 2:  # torch's own names neither
+        lacks, name = (last.f_locals.get(argument) for argument in last.f_code.co_varnames[:2])
+    if lacks is not owner or not own or len(own) == len(steps):
+        return False
+    methods = [value for cls in type(owner).__mro__ for value in vars(cls).values() if isinstance(value, FunctionType)]
+    setters = [method for method in methods if name in method.__code__.co_names and _sets(method.__code__, name)]
+    used = {one for step in steps for one in names_used(step.frame.f_code)}
+    are_others = all(not belongs(setter.__code__.co_filename) and setter.__name__ not in used for setter in setters)
+    return bool(setters) and are_others and all(_is_always_called(step, belongs) for step in own)
+
+
+def _sets(code: CodeType, name: str) -> bool:
+    """Whether a function assigns to an attribute ``name``."""
+    return any(one.opname == "STORE_ATTR" and one.argval == name for one in dis.get_instructions(code))
 
 
 def _is_own_self(node: ast.expr) -> bool:

@@ -5,17 +5,16 @@ Drawing the numbers is most of the work of building a large model, and nobody us
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
-PERIOD = 131_071
-"""After how many elements random numbers repeat themselves: a prime (2 ** 17 - 1), so that no two rows or columns of a
-weight get the same."""
+PERIOD = 524_287
+"""After how many elements random numbers repeat themselves: a prime (2 ** 19 - 1), so that no two rows or columns of a
+weight get the same unless it has more of them than this, which hardly any vocabulary has."""
 
-LARGE = 8 * PERIOD
+LARGE = 2 * PERIOD
 """How many elements a weight has that is filled with repeated numbers."""
 
 _METHODS = frozenset({torch.Tensor.uniform_, torch.Tensor.normal_, torch.Tensor.erfinv_})
@@ -39,15 +38,15 @@ class _Repeating(torch.Tensor):
 
     def erfinv_(self) -> torch.Tensor:
         """Replace random numbers that are repeated: a truncated normal distribution is made of a uniform one."""
-        numbers = self.as_subclass(torch.Tensor).view(-1)[:PERIOD].clone()
-        if not torch.equal(self, repeated(numbers, self.shape)):
+        flat = self.as_subclass(torch.Tensor).view(-1)
+        if not torch.equal(flat[PERIOD:], flat[:-PERIOD]):
             return torch.Tensor.erfinv_(self)
-        self.copy_(repeated(numbers.erfinv_(), self.shape))
+        _repeat(torch.Tensor.copy_, flat[:PERIOD].erfinv(), flat)
         return self
 
     def _filled(self, fill: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> torch.Tensor:
-        numbers = fill(torch.empty(PERIOD, dtype=self.dtype), *args, **kwargs)
-        self.copy_(repeated(numbers, self.shape))
+        numbers = fill(torch.empty(PERIOD, dtype=self.dtype, device="cpu"), *args, **kwargs)
+        _repeat(torch.Tensor.copy_, numbers, self.as_subclass(torch.Tensor).view(-1))
         return self
 
 
@@ -61,8 +60,8 @@ def fills_large_weight(function: Callable[..., Any], args: Sequence[Any], keywor
     assert isinstance(tensor, torch.Tensor)
     # A method raises an error if autograd would have to note the call; the functions of torch.nn.init switch it off.
     is_noted = function in _METHODS and tensor.requires_grad and torch.is_grad_enabled()
-    is_plain = tensor.is_floating_point() and tensor.device.type == "cpu" and tensor.is_contiguous()
-    return is_plain and not is_noted and tensor.numel() >= LARGE
+    is_large = tensor.layout is torch.strided and tensor.numel() >= LARGE and tensor.is_contiguous()
+    return is_large and not is_noted and tensor.is_floating_point() and tensor.device.type == "cpu"
 
 
 def fill(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
@@ -78,7 +77,19 @@ def fill(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[st
     return tensor
 
 
-def repeated(numbers: torch.Tensor, shape: torch.Size) -> torch.Tensor:
-    """A tensor of ``numbers``, one after another, again and again."""
-    count = shape.numel()
-    return numbers.repeat(math.ceil(count / len(numbers)))[:count].view(shape)
+def add_noise(weight: torch.Tensor, scale: float, generator: torch.Generator) -> None:
+    """Add random numbers from a normal distribution to ``weight``; those of a large one are repeated."""
+    numbers = scale * torch.randn(min(weight.numel(), PERIOD), generator=generator)
+    flat = weight.contiguous().view(-1)
+    _repeat(torch.Tensor.add_, numbers.to(weight.dtype), flat)
+    if flat.data_ptr() != weight.data_ptr():
+        weight.copy_(flat.view(weight.shape))
+
+
+def _repeat(change: Callable[[torch.Tensor, torch.Tensor], object], numbers: torch.Tensor, flat: torch.Tensor) -> None:
+    """Change the elements of ``flat`` in place with ``numbers``, one after another, again and again."""
+    if len(numbers) == 0:
+        return
+    whole = len(flat) // len(numbers) * len(numbers)
+    change(flat[:whole].view(-1, len(numbers)), numbers)
+    change(flat[whole:], numbers[: len(flat) - whole])

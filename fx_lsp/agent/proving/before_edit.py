@@ -164,7 +164,7 @@ class BeforeEdit:
                 if before.is_ready:
                     return self._with_other_twin(before, twins[at + 1 :])
             except ProofEnded as end:
-                if end.is_costly:  # so is the program itself, and no other twin is smaller
+                if end.is_costly and not at:  # so is the program itself, and no other twin is smaller
                     self._known.inputs.setdefault(self._key({}), end)
                     break
         return None

@@ -137,6 +137,8 @@ def searched_inputs(
     accepted: list[Input] = []
     costs: dict[int, int] = {}
     """The operations of the last run of each input, by its ``id``."""
+    costliest = 0
+    """The operations of the run that has done most."""
     reaches: dict[int, frozenset[Part]] = {}
     """What each input is known to reach, by its ``id``."""
 
@@ -144,7 +146,7 @@ def searched_inputs(
     is_extra = False  # whether the next run is only to reach more
 
     def runs(given: Input, parts: AbstractSet[Part]) -> frozenset[Part] | None:
-        nonlocal used_before, is_extra
+        nonlocal used_before, is_extra, costliest
         seen: Seen = set()
         before = budget.operations
         most = max(COSTLY, MOST_TIMES_AS_COSTLY * costs[id(accepted[0])]) if is_extra else math.inf
@@ -152,6 +154,7 @@ def searched_inputs(
         with recording_lines(parts, seen), budget.limited(most):
             said = _said(root, given)
         costs[id(given)] = budget.operations - before
+        costliest = max(costliest, costs[id(given)])
         reached = frozenset(part for part in parts if part.is_in(seen))
         # An empty output says at least that it is empty, which is what some branches are about.
         if said != "values" and not (said == "empty" and accepted and reached):
@@ -200,7 +203,7 @@ def searched_inputs(
                 decisive=partial(decisive_inputs, root=root),
             )
     except NoInputs:
-        is_costly = not budget.has_left(1.0) and max(costs.values(), default=0) > search.share * MOST_WORK / LEAST
+        is_costly = not budget.has_left(1.0) and costliest > search.share * MOST_WORK / LEAST
         raise ProofEnded("untried", NO_INPUTS, True, is_costly=is_costly) from None
     except NotComparable as error:
         why = f"the target returns an object of type `{error}`, which can't be compared"

@@ -20,7 +20,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from fx_lsp.agent.building.random_seeds import SEED, seed_all
-from fx_lsp.agent.missing.random_weights import PERIOD, repeated
+from fx_lsp.agent.missing.random_weights import add_noise
 from fx_lsp.agent.running.kept_state import KeptState
 from fx_lsp.agent.running.plain_values import Digest, compact, tensors_of, to_plain
 from fx_lsp.agent.running.records import Record
@@ -206,8 +206,7 @@ def perturb_weights(root: torch.nn.Module, names: Collection[str]) -> None:
         for name, weight in root.named_parameters():
             if name in names and weight.is_floating_point():
                 generator = torch.Generator().manual_seed(zlib.crc32(name.encode()))
-                noise = NUDGE * torch.randn(min(weight.numel(), PERIOD), generator=generator)
-                weight.add_(repeated(noise.to(weight.dtype), weight.shape))
+                add_noise(weight, NUDGE, generator)
 
 
 def _copied(given: Input, leaves: dict[str, torch.Tensor] | None) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -64,7 +64,7 @@ def _options(size: int, ratios: Sequence[tuple[int, int]]) -> list[int]:
     """
     equal = [after for before, after in ratios if before == size]
     multiples = [size // before * after for before, after in ratios if size % before == 0]
-    roots = [(math.isqrt(before), math.isqrt(after)) for before, after in ratios]
+    roots = [(math.isqrt(before), math.isqrt(max(after, 0))) for before, after in ratios]
     roots = [pair for pair, ratio in zip(roots, ratios, strict=True) if tuple(root**2 for root in pair) == ratio]
     sides = [size // before * after for before, after in roots if before >= LEAST_SIDE and size % before == 0][:1]
     likely = [*dict.fromkeys([*equal, *multiples])][: MOST_OPTIONS - 2 - len(sides)] + sides

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from fx_lsp.agent.missing.device_redirection import Devices
-from fx_lsp.agent.missing.random_weights import LARGE, PERIOD, repeated
+from fx_lsp.agent.missing.random_weights import LARGE, PERIOD, add_noise
 
+CHANNELS = torch.channels_last
 SHAPE = (8, LARGE // 8 + 3)
 
 
@@ -73,6 +74,26 @@ def test_what_torch_refuses_is_refused() -> None:
             torch.empty(LARGE).normal_(0, -1)
 
 
-def test_numbers_fill_a_shape_of_any_size() -> None:
-    assert repeated(torch.arange(3), torch.Size((2, 4))).tolist() == [[0, 1, 2, 0], [1, 2, 0, 1]]
-    assert repeated(torch.arange(3), torch.Size((0, 4))).shape == (0, 4)
+def test_a_tensor_that_has_no_memory_order_is_left_to_torch() -> None:
+    sparse = torch.eye(3).to_sparse_csr()
+    with Devices():
+        sparse.normal_()
+    assert sparse.values().std() > 0
+
+
+def test_the_default_device_does_not_matter() -> None:
+    torch.set_default_device("meta")
+    try:
+        with Devices():
+            weight = torch.empty(LARGE, device="cpu").normal_()
+    finally:
+        torch.set_default_device(None)
+    assert weight.std().item() == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "weight", [torch.zeros(0, 4), torch.zeros(3), torch.zeros(()), torch.zeros(2, 3, 4, 5).to(memory_format=CHANNELS)]
+)
+def test_each_weight_gets_noise(weight: torch.Tensor) -> None:
+    add_noise(weight, 1, torch.Generator().manual_seed(0))
+    assert len(weight.unique()) == weight.numel()  # type: ignore[no-untyped-call]
