@@ -144,16 +144,26 @@ def reasons(found: Iterable[Class]) -> str:
     return table(one.reason for one in found if one.kind == "unknown")
 
 
-def page(rows: Sequence[tuple[Repository, list[Class]]], comparison: str) -> str:
-    """The text of docs/reach-repositories.md."""
-    lines = [f"| {one.name} | {shares(found)} |" for one, found in rows]
+Rows = Sequence[tuple[Repository, list[Class]]]
+
+
+def totals(rows: Rows, run: str = "") -> list[str]:
+    """The rows of a table that sum up each half; ``run`` says which run they are of."""
     halves = {half: [cls for one, found in rows if one.half == half for cls in found] for half in ("seen", "held-out")}
-    lines += [f"| *{half}* | {shares(found)} |" for half, found in halves.items()]
+    return [f"| *{half}{run}* | {shares(found)} |" for half, found in halves.items() if found]
+
+
+def page(rows: Rows, truth: Rows) -> str:
+    """The text of docs/reach-repositories.md. ``truth`` are the rows of a run with more packages, or none."""
+    lines = [f"| {one.name} | {shares(found)} |" for one, found in rows]
+    lines += [*totals(rows), *totals(truth, ", with their packages")]
+    comparison = judged(_classes(rows), _classes(truth)) if truth else ""
     return f"""# Reach over repositories
 
 `benchmarks/reach_repositories.py` checked public repositories of research code with an interpreter that has torch,
 torchvision, timm and NumPy, but none of the repositories' other packages. The table counts the classes that have base
-classes and their own `forward`. The held-out half was never looked at class by class.
+classes and their own `forward`. The held-out half was never looked at class by class. The last rows sum up another
+run, whose interpreter also had those of the packages that can be installed.
 
 | repository | classes | {" | ".join(KINDS)} | with a verdict |
 |---|---|{"---|" * len(KINDS)}---|
@@ -163,8 +173,12 @@ classes and their own `forward`. The held-out half was never looked at class by 
 
 ## Why there is no verdict
 
-{reasons(cls for found in halves.values() for cls in found)}
+{reasons(_classes(rows))}
 """
+
+
+def _classes(rows: Rows) -> list[Class]:
+    return [cls for _, found in rows for cls in found]
 
 
 def main() -> None:
@@ -173,11 +187,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="the folder of the checkouts")
     parser.add_argument("--python", default=sys.executable, help="the interpreter that traces")
     parser.add_argument("--keep", type=Path, help="store the reports here, and skip repositories that have one")
-    parser.add_argument("--truth", type=Path, help="the --keep folder of a run to compare with")
+    parser.add_argument("--truth", type=Path, help="the --keep folder of a run with more packages, to compare with")
     parser.add_argument("--only", choices=("seen", "held-out"), help="measure one half")
     parser.add_argument("--write", action="store_true", help="write docs/reach-repositories.md")
     arguments = parser.parse_args()
-    rows, truth = [], []
+    rows: list[tuple[Repository, list[Class]]] = []
+    truth: list[tuple[Repository, list[Class]]] = []
     with tempfile.TemporaryDirectory() as scratch:
         kept = arguments.keep or Path(scratch)
         kept.mkdir(parents=True, exist_ok=True)
@@ -188,9 +203,8 @@ def main() -> None:
                 print(f"{one.name:40} {one.half:8} | {shares(found)}", flush=True)
                 rows.append((one, found))
                 if arguments.truth and (arguments.truth / file).exists():
-                    truth += classes(place, report(place, arguments.python, arguments.truth / file))
-    comparison = judged((cls for _, found in rows for cls in found), truth) if truth else ""
-    text = page(rows, comparison)
+                    truth.append((one, classes(place, report(place, arguments.python, arguments.truth / file))))
+    text = page(rows, truth)
     print(text)
     if arguments.write:
         PAGE.write_text(text, encoding="utf-8")
