@@ -38,8 +38,9 @@ def define_entry_point_names(
     A name whose statement fails, or that depends on work that is left out, stays undefined. ``repair`` is as in
     `run_definitions`.
     """
-    lacking = _names_read(tree, file) - namespace.keys() - vars(builtins).keys()
-    for block in _blocks(tree) if lacking else ():
+    blocks = [block for block in _blocks(tree) if block.defines - namespace.keys()]
+    lacking = _names_read(tree, file) - namespace.keys() - vars(builtins).keys() if blocks else set()
+    for block in blocks:
         wanted = lacking & block.defines
         statements = [one for one in _needed_for(wanted, block.statements) if _only_configures(one)]
         if not statements:
