@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -288,6 +289,7 @@ class BeforeEdit:
         if isinstance(found, ProofEnded):
             raise found
         program, not_run = self._built(sizes)
+        self._check_defaults(program, sizes)
         search = self._search(program, not_run)
         search = replace(search, few=few, share=share, similar=known.similar_inputs(sizes))
         runs = self._run(key, program, search)
@@ -295,6 +297,20 @@ class BeforeEdit:
         if known.inputs[key] is not found:
             known.met.pop(key, None)
         return program, runs
+
+    def _check_defaults(self, program: Program, sizes: Sizes) -> None:
+        """Raises `ProofEnded` if no inputs were found for a program whose parameters may have their defaults.
+
+        An edit that only gives parameters their defaults makes none run that did not run before.
+        """
+        ended = self._known.inputs.get(key_of(sizes))
+        fixed = fixed_values(self._file, self._request.edited_target)
+        if fixed and isinstance(ended, ProofEnded):
+            parameters = inspect.signature(forward_of(program.built.root)).parameters
+            defaults = {name: one.default for name, one in parameters.items()}
+            # What is no parameter is passed on, as in ``super().forward(x, **kwargs)``.
+            if all(defaults.get(name) is value for name, value in fixed.items()):
+                raise ended
 
     def _run(self, key: str, program: Program, search: InputSearch) -> ProgramRuns:
         """What a program does on inputs, which are searched for once for each ``key``. Raises `ProofEnded`."""

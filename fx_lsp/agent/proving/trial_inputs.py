@@ -48,6 +48,9 @@ from fx_lsp.agent.tracing.trace_target import ImportedFile
 COSTLY = 250_000_000
 """A program that does more operations than this, as `SearchBudget` counts them, is run on few inputs."""
 
+MANY_CALLS = 1000
+"""So is one that calls more functions of torch than this: Python and autograd take as long as for these operations."""
+
 LARGE = 50_000_000
 """An input with which a program does more operations than this is made smaller if possible."""
 
@@ -137,6 +140,8 @@ def searched_inputs(
     accepted: list[Input] = []
     costs: dict[int, int] = {}
     """The operations of the last run of each input, by its ``id``."""
+    long: dict[int, bool] = {}
+    """Whether this run made `MANY_CALLS`, by the same ``id``."""
     costliest = 0
     """The operations of the run that has done most."""
     reaches: dict[int, frozenset[Part]] = {}
@@ -148,12 +153,13 @@ def searched_inputs(
     def runs(given: Input, parts: AbstractSet[Part]) -> frozenset[Part] | None:
         nonlocal used_before, is_extra, costliest
         seen: Seen = set()
-        before = budget.operations
+        before, calls_before = budget.operations, budget.calls
         most = max(COSTLY, MOST_TIMES_AS_COSTLY * costs[id(accepted[0])]) if is_extra else math.inf
         is_extra = False
         with recording_lines(parts, seen), budget.limited(most):
             said = _said(root, given)
         costs[id(given)] = budget.operations - before
+        long[id(given)] = budget.calls - calls_before > MANY_CALLS
         costliest = max(costliest, costs[id(given)])
         reached = frozenset(part for part in parts if part.is_in(seen))
         # An empty output says at least that it is empty, which is what some branches are about.
@@ -166,6 +172,9 @@ def searched_inputs(
         reaches[id(given)] = reached
         missed.difference_update(reached)
         return reached
+
+    def is_costly(given: Input) -> bool:
+        return costs[id(given)] > COSTLY or long[id(given)]
 
     def may_reach() -> bool:
         nonlocal is_extra
@@ -193,7 +202,7 @@ def searched_inputs(
                 partial(around, root=root, fixed=fixed),
                 runs,
                 needed,
-                lambda given: costs[id(given)] > COSTLY,
+                is_costly,
                 may_run,
                 partial(may_run, SHARE_TO_REACH_MORE),
                 is_large=lambda given: costs[id(given)] > LARGE or elements_of(given) > MANY_ELEMENTS,
@@ -203,13 +212,13 @@ def searched_inputs(
                 decisive=partial(decisive_inputs, root=root),
             )
     except NoInputs:
-        is_costly = not budget.has_left(1.0) and costliest > search.share * MOST_WORK / LEAST
-        raise ProofEnded("untried", NO_INPUTS, True, is_costly=is_costly) from None
+        exceeds = not budget.has_left(1.0) and costliest > search.share * MOST_WORK / LEAST
+        raise ProofEnded("untried", NO_INPUTS, True, is_costly=exceeds) from None
     except NotComparable as error:
         why = f"the target returns an object of type `{error}`, which can't be compared"
         raise ProofEnded("untried", why) from None
     further = frozenset().union(*(reaches[id(given)] for given in inputs)) - reaches[id(inputs[0])]
-    is_enough = costs[id(inputs[0])] > COSTLY and not further and not missed
+    is_enough = is_costly(inputs[0]) and not further and not missed
     return inputs, "first" if is_enough else "all", not missed
 
 

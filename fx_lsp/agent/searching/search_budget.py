@@ -40,7 +40,8 @@ class SearchBudget(TorchFunctionMode):
         """How often the program was run."""
         self.operations = 0
         """How many operations on numbers the runs have done, without what their calls count as."""
-        self._calls = 0
+        self.calls = 0
+        """How many calls of torch's functions they have made."""
         self._most = math.inf
         """The work after which a run is ended."""
         self._most_operations = math.inf
@@ -77,7 +78,7 @@ class SearchBudget(TorchFunctionMode):
 
     @property
     def _work(self) -> int:
-        return self.operations + CALL * self._calls
+        return self.operations + CALL * self.calls
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -87,7 +88,7 @@ class SearchBudget(TorchFunctionMode):
         if is_limited and self.operations + _expected(name, args) > self._most_operations:
             raise TooMuchWork
         output = func(*args, **(kwargs or {}))
-        self._calls += 1
+        self.calls += 1
         self.operations += _operations(name, args, output)
         if self.operations > self._most_operations:
             raise TooMuchWork

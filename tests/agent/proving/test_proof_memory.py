@@ -193,6 +193,26 @@ def test_a_program_is_not_run_if_its_twin_is_too_costly(tmp_path: Path, monkeypa
     assert mark.read_text() == "."
 
 
+@pytest.mark.parametrize(("fixed", "reason"), [("y=None", "nothing runs"), ("y=1", "searched again")])
+def test_inputs_are_not_searched_for_anew_for_the_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fixed: str, reason: str
+) -> None:
+    def nothing_runs(*_: object) -> None:
+        raise ProofEnded("untried", "nothing runs", True)
+
+    told: list[Any] = []
+    request = request_in(tmp_path, new="x.shape[0]", text=MODEL.replace("forward(self, x)", "forward(self, x, y=None)"))
+    with monkeypatch.context() as first:
+        first.setattr(trial_runs, "searched_inputs", nothing_runs)
+        with pytest.raises(ProofEnded, match="nothing runs"):
+            _EditProof(request, (), None, told.append).run()
+    monkeypatch.setattr(trial_runs, "searched_inputs", no_search)
+    recipe = dataclasses.replace(request.target.recipe, concrete_args=Snippet(f"dict({fixed})", 1))
+    request = dataclasses.replace(request, edited_target=dataclasses.replace(request.target, recipe=recipe))
+    with pytest.raises(ProofEnded, match=reason):
+        proven(request, told[-1])
+
+
 WIDE = program("return self.layer(x) / len(x)", "self.layer = torch.nn.Linear(width, 2 * width)").replace(
     "__init__(self)", "__init__(self, width=1024)"
 )
