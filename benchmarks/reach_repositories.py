@@ -146,6 +146,9 @@ def reasons(found: Iterable[Class]) -> str:
 
 Rows = Sequence[tuple[Repository, list[Class]]]
 
+WITH_PACKAGES = """ The last rows sum up another
+run, whose interpreter also had those of the packages that can be installed."""
+
 
 def totals(rows: Rows, run: str = "") -> list[str]:
     """The rows of a table that sum up each half; ``run`` says which run they are of."""
@@ -162,8 +165,7 @@ def page(rows: Rows, truth: Rows) -> str:
 
 `benchmarks/reach_repositories.py` checked public repositories of research code with an interpreter that has torch,
 torchvision, timm and NumPy, but none of the repositories' other packages. The table counts the classes that have base
-classes and their own `forward`. The held-out half was never looked at class by class. The last rows sum up another
-run, whose interpreter also had those of the packages that can be installed.
+classes and their own `forward`. The held-out half was never looked at class by class.{WITH_PACKAGES if truth else ""}
 
 | repository | classes | {" | ".join(KINDS)} | with a verdict |
 |---|---|{"---|" * len(KINDS)}---|

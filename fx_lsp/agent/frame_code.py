@@ -29,7 +29,6 @@ _PURE_METHODS = frozenset({"dim", "ndimension", "nelement", "numel", "size"})
 _COMBINE = frozenset({"enumerate", "range", "reversed", "zip"})
 """Functions that only put together what a comprehension loops over."""
 
-
 _COMPREHENSIONS = frozenset({"<dictcomp>", "<genexpr>", "<listcomp>", "<setcomp>"})
 """The names of code that has no definition of its own."""
 

@@ -18,9 +18,10 @@ LARGE = 2 * PERIOD
 """How many elements a weight has that is filled with repeated numbers."""
 
 _METHODS = frozenset({torch.Tensor.uniform_, torch.Tensor.normal_, torch.Tensor.erfinv_})
+"""Methods that `_Repeating` has forms of its own of."""
 
 _FILLS = _METHODS | {torch.nn.init.uniform_, torch.nn.init.normal_, torch.nn.init.kaiming_uniform_}
-"""The functions that fill a weight with random numbers and that a mode is asked for. Others call these."""
+"""The functions that fill a weight with random numbers and that a mode receives. Other such functions call these."""
 
 
 class _Repeating(torch.Tensor):

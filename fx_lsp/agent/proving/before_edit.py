@@ -304,8 +304,7 @@ class BeforeEdit:
         An edit that only gives parameters their defaults makes none run that did not run before.
         """
         ended = self._known.inputs.get(key_of(sizes))
-        fixed = fixed_values(self._file, self._request.edited_target)
-        if fixed and isinstance(ended, ProofEnded):
+        if isinstance(ended, ProofEnded) and (fixed := fixed_values(self._file, self._request.edited_target)):
             parameters = inspect.signature(forward_of(program.built.root)).parameters
             defaults = {name: one.default for name, one in parameters.items()}
             # What is no parameter is passed on, as in ``super().forward(x, **kwargs)``.

@@ -140,8 +140,8 @@ def searched_inputs(
     accepted: list[Input] = []
     costs: dict[int, int] = {}
     """The operations of the last run of each input, by its ``id``."""
-    long: dict[int, bool] = {}
-    """Whether this run made `MANY_CALLS`, by the same ``id``."""
+    calls: dict[int, int] = {}
+    """How many functions of torch this run called, by the same ``id``."""
     costliest = 0
     """The operations of the run that has done most."""
     reaches: dict[int, frozenset[Part]] = {}
@@ -159,7 +159,7 @@ def searched_inputs(
         with recording_lines(parts, seen), budget.limited(most):
             said = _said(root, given)
         costs[id(given)] = budget.operations - before
-        long[id(given)] = budget.calls - calls_before > MANY_CALLS
+        calls[id(given)] = budget.calls - calls_before
         costliest = max(costliest, costs[id(given)])
         reached = frozenset(part for part in parts if part.is_in(seen))
         # An empty output says at least that it is empty, which is what some branches are about.
@@ -174,7 +174,7 @@ def searched_inputs(
         return reached
 
     def is_costly(given: Input) -> bool:
-        return costs[id(given)] > COSTLY or long[id(given)]
+        return costs[id(given)] > COSTLY or calls[id(given)] > MANY_CALLS
 
     def may_reach() -> bool:
         nonlocal is_extra

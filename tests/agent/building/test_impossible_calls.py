@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,6 @@ class Pretrained(torch.nn.Module):
 
     def tie_weights(self, again):
         keys = {} if again else self.tied
-        self.tied = keys
 
     def post_init(self):
         self.tied = {}
@@ -44,7 +44,7 @@ def fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: str, model
     (tmp_path / "installed.py").write_text(installed)
     (tmp_path / "model.py").write_text(model)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(importlib.import_module("sys").modules, "installed", raising=False)
+    monkeypatch.delitem(sys.modules, "installed", raising=False)
     spec = importlib.util.spec_from_file_location("model", tmp_path / "model.py")
     assert spec is not None
     assert spec.loader is not None
@@ -56,14 +56,13 @@ def fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: str, model
 
 
 def test_what_a_base_class_needs_is_never_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = INSTALLED.replace("        self.tied = keys\n", "")
-    assert fails(tmp_path, monkeypatch, installed, MODEL)
+    assert fails(tmp_path, monkeypatch, INSTALLED, MODEL)
 
 
 @pytest.mark.parametrize(
     ("installed", "model"),
     [
-        (INSTALLED, MODEL),  # the method that fails would set it
+        (INSTALLED.replace("else self.tied", "else self.tied\n        self.tied = keys"), MODEL),
         (
             INSTALLED,
             MODEL.replace("        self.init", "        if is_tied:\n            self.post_init()\n        self.init"),
@@ -74,6 +73,4 @@ def test_what_a_base_class_needs_is_never_set(tmp_path: Path, monkeypatch: pytes
     ],
 )
 def test_other_arguments_may_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: str, model: str) -> None:
-    if installed != INSTALLED or model != MODEL:
-        installed = installed.replace("        self.tied = keys\n", "")
     assert not fails(tmp_path, monkeypatch, installed, model)
