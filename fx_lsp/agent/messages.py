@@ -9,7 +9,7 @@ as UTF-8 byte offsets from 0. Only the server knows an editor's positions (``fx_
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 PROTOCOL = 17
@@ -104,6 +104,11 @@ class Target:
     def is_called_without_arguments(self) -> bool:
         """Whether the first recipe is nothing but a call of the class without arguments."""
         return self.recipe.root.source == f"{self.symbol}()"
+
+    def with_invented_arguments(self) -> Target:
+        """The target with only the recipe that invents arguments, if it has one."""
+        recipe = next((recipe for recipe in self.fallbacks if recipe.made_up), self.recipe)
+        return replace(self, recipe=recipe, fallbacks=())
 
 
 @dataclass(frozen=True)

@@ -307,9 +307,7 @@ class FixTrials:
         if path in edited:
             (target,) = await self._scheduler.completed(path, [target])
         host = host or self._host(path, traced)
-        before = traced.target if host is None else _as_part(traced.target, host)
-        if host is not None:
-            target = _as_part(target, host)
+        before, target = (_as_traced(each, traced.report, host) for each in (traced.target, target))
         workspace, limits = self._scheduler.workspace, self._scheduler.settings_of(path).limits
         if capture is None:
             capture = rule_for(failures[0].kind).capture if failures else "fx"
@@ -372,8 +370,14 @@ class FixTrials:
         return self._scheduler.documents.text(path) if self._scheduler.workspace.owns(path, roots) else None
 
 
-def _as_part(target: Target, host: Recipe) -> Target:
-    """The target as the first submodule of its class in what ``host`` builds, traced as its own directives say."""
+def _as_traced(target: Target, report: Report | None, host: Recipe | None) -> Target:
+    """The target with the recipe that led to ``report``.
+
+    With a ``host``, it is the first submodule of its class in what that builds, traced as its own directives say.
+    """
+    if host is None:
+        # With the workspace's own recipe, the class may be built as well, but fail elsewhere.
+        return target.with_invented_arguments() if report and report.intent == "assumed" else target
     own = target.recipe
     recipe = replace(host, is_host=True, concrete_args=own.concrete_args, tracer=own.tracer, leaves=own.leaves)
     return replace(target, recipe=recipe, fallbacks=())

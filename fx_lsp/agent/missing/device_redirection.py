@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.missing.element_writes import make_element_writes_fast, make_element_writes_usual
 from fx_lsp.agent.missing.random_weights import fill, fills_large_weight
 from fxcore.accelerators import OnCpu, is_accelerator
 
@@ -32,14 +33,23 @@ class Devices(OnCpu):
         super().__init__()
         self._on_meta = on_meta
 
+    def __enter__(self) -> Devices:
+        """Start redirecting."""
+        make_element_writes_fast()
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """Stop redirecting."""
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+        make_element_writes_usual()
+
     def call(self, function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Call a function of torch. If the mode is ``on_meta``, weights get no memory and are not initialized."""
         if self._on_meta and function in FACTORIES and "out" not in keywords:
             asked = keywords.get("device")
             if asked is None or is_accelerator(asked, number=True):
                 keywords = {**keywords, "device": "meta"}
-        elif self._on_meta and function is torch.Tensor.__setitem__ and _stores_nothing(*args):
-            return None
         elif self._on_meta and function in IN_PLACE and _is_without_effect(function, *args, *keywords.values()):
             return self._initialize(function, args, keywords)
         elif fills_large_weight(function, args, keywords):
@@ -63,18 +73,6 @@ def _is_without_effect(function: Callable[..., Any], tensor: torch.Tensor, *othe
         return False
     is_noted = tensor.requires_grad and torch.is_grad_enabled() and function is not torch.nn.init.normal_
     return tensor.is_floating_point() and not is_noted and not any(isinstance(other, torch.Tensor) for other in others)
-
-
-def _stores_nothing(tensor: torch.Tensor, index: object, value: object) -> bool:
-    """Whether ``tensor[index] = value`` is the assignment of a number to an element that exists but has no memory.
-
-    Constructors that fill tables in loops make millions of these.
-    """
-    if type(value) not in (float, int) or type(tensor) is not torch.Tensor or not tensor.is_meta:
-        return False
-    indices, shape = index if type(index) is tuple else (index,), tensor.shape
-    is_element = len(indices) == len(shape) and not tensor.requires_grad
-    return is_element and all(type(at) is int and -size <= at < size for at, size in zip(indices, shape, strict=True))
 
 
 class Idle:

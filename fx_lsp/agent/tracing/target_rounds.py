@@ -71,7 +71,7 @@ class TargetRounds:
         yield from self._trace(self._part_attempts())
         yield from self._trace_in_hosts(made_up=False)
         self._settle("failed")
-        made_up = [_made_up(target) for target in self._open.values()]
+        made_up = [target.with_invented_arguments() for target in self._open.values()]
         yield from self._trace(Attempt(target) for target in made_up if target.recipe.made_up)
         yield from self._trace(self._part_attempts())
         yield from self._trace_in_hosts(made_up=True)
@@ -245,9 +245,3 @@ _OF_NONE = re.compile(r"'NoneType'|(not|got) NoneType")
 def _sure(target: Target) -> Target:
     """The target with only those fallbacks that the workspace shows."""
     return dataclasses.replace(target, fallbacks=tuple(recipe for recipe in target.fallbacks if not recipe.made_up))
-
-
-def _made_up(target: Target) -> Target:
-    """The target with only the recipe that invents arguments, if it has one."""
-    recipe = next((recipe for recipe in target.fallbacks if recipe.made_up), target.recipe)
-    return dataclasses.replace(target, recipe=recipe, fallbacks=())

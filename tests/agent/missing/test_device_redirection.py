@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from contextlib import suppress
+from typing import Any
 
 import pytest
 import torch
@@ -182,3 +184,27 @@ async def test_numbers_are_assigned_to_elements_of_weights_without_memory() -> N
         table = torch.zeros(2)
         table[1] = 0.5
     assert table.tolist() == [0.0, 0.5]
+
+
+def test_element_writes_are_usual_again_behind_the_modes() -> None:
+    assert "__setitem__" not in vars(torch.Tensor)
+    with Devices(), Devices(on_meta=True):
+        pass
+    with suppress(ValueError), Devices():
+        raise ValueError
+    assert "__setitem__" not in vars(torch.Tensor)
+
+
+def test_subclasses_of_tensors_still_hear_of_element_writes() -> None:
+    class Table(torch.Tensor):
+        writes = 0
+
+        @classmethod
+        def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            cls.writes += function is torch.Tensor.__setitem__
+            return super().__torch_function__(function, types, args, kwargs)  # type: ignore[no-untyped-call]
+
+    with Devices():
+        table = torch.zeros(2).as_subclass(Table)
+        table[1] = 0.5
+    assert (Table.writes, table.tolist()) == (1, [0.0, 0.5])
