@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import torch
 
 import fxcore
+from fx_lsp.agent.running.meta_convolutions import CountedChannels
 from fx_lsp.agent.running.observation import Input, modules_of, weights_of
 from fx_lsp.agent.running.plain_values import map_tensors
 from fx_lsp.agent.traceback_steps import describe
@@ -190,13 +191,16 @@ class MetaWeights:
         """
         attributes = [vars(one) for one in self._modules]
         held = [value for own in attributes for value in own.values() if type(value) in (dict, list, set)]
-        before = [(one, one.copy()) for one in (*attributes, *held)]
+        # Most are empty, such as those of hooks, and a large model has thousands.
+        before = [(one, one.copy() if one else ()) for one in (*attributes, *held)]
         try:
             for store, weights in zip(self._stores, self._on_meta, strict=True):
                 store.update(weights)
-            with torch.device("meta"):
+            with torch.device("meta"), CountedChannels():
                 yield
         finally:
             for one, contents in before:
+                if not (one or contents):
+                    continue
                 one.clear()
                 one.extend(contents) if isinstance(one, list) else one.update(contents)

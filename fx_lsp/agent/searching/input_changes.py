@@ -28,6 +28,9 @@ from fx_lsp.agent.searching.written_lists import MOST_ITEMS
 MOST_IN_PROPORTION = 5
 """How many of the sizes that an error names are compared with each other."""
 
+SMALL_SIDE = 16
+"""The side of the smallest image that is tried instead of a larger one."""
+
 PARTS = (8, 4, 2, 1)
 """The second of two sizes whose product is known."""
 
@@ -327,6 +330,19 @@ def with_other_dimensions(wanted: Wanted) -> Iterator[Wanted]:
             yield from _possible(
                 {path: replace(like, shape=changed.get(path, like.shape)) for path, like in wanted.items()}
             )
+
+
+def with_smaller_images(wanted: Wanted) -> Iterator[Wanted]:
+    """``wanted`` with smaller square images, the smallest first; all tensors with their sides change."""
+    shapes = [like.shape for like in wanted.values()]
+    for side in dict.fromkeys(shape[-1] for shape in shapes if len(shape) > 2 and shape[-2] == shape[-1]):
+        for smaller in dict.fromkeys(size for size in (SMALL_SIDE, side // 4, side // 2) if SMALL_SIDE <= size < side):
+            yield {path: replace(like, shape=_with_sides(like.shape, side, smaller)) for path, like in wanted.items()}
+
+
+def _with_sides(shape: tuple[int, ...], side: int, other: int) -> tuple[int, ...]:
+    """``shape`` with another size than ``side`` for the height and the width of an image."""
+    return (*shape[:-2], other, other) if len(shape) > 2 and shape[-2:] == (side, side) else shape
 
 
 def with_two_numbers(wanted: Wanted) -> Iterator[Wanted]:

@@ -43,6 +43,7 @@ from fx_lsp.agent.searching.input_changes import (
     with_other_dimensions,
     with_other_lengths,
     with_shared_sizes,
+    with_smaller_images,
     with_two_broadcast,
     with_two_numbers,
     with_width_moved,
@@ -188,6 +189,7 @@ class _InputSolver:
         for run in chosen:
             end = self._climb(run, least_left=self._left * 2 // 3 if len(first) > 1 else 0)
             if end.error is None:
+                end = self._with_smaller_images(end) if self._on_meta else end
                 self.accepted.append(end.wanted)
                 yield self._input(end.wanted)
                 if self._on_meta:  # others would say no more about values
@@ -195,6 +197,11 @@ class _InputSolver:
             elif end.misses_optional:
                 self.lacking.append(end.wanted)
                 return
+
+    def _with_smaller_images(self, end: _Run) -> _Run:
+        """A run like ``end`` with smaller images, if the program accepts any: to compute with large ones takes long."""
+        runs = map(self._run, with_smaller_images(end.wanted))
+        return next((run for run in runs if run is not None and run.error is None), end)
 
     def _climb(self, best: _Run, least_left: int) -> _Run:
         """Change the inputs as long as the program gets further, or gets equally far and fails in a new way.

@@ -186,7 +186,7 @@ async def test_numbers_are_assigned_to_elements_of_weights_without_memory() -> N
     assert table.tolist() == [0.0, 0.5]
 
 
-def test_element_writes_are_usual_again_behind_the_modes() -> None:
+async def test_element_writes_are_usual_again_behind_the_modes() -> None:
     assert "__setitem__" not in vars(torch.Tensor)
     with Devices(), Devices(on_meta=True):
         pass
@@ -195,7 +195,7 @@ def test_element_writes_are_usual_again_behind_the_modes() -> None:
     assert "__setitem__" not in vars(torch.Tensor)
 
 
-def test_subclasses_of_tensors_still_hear_of_element_writes() -> None:
+async def test_subclasses_of_tensors_still_hear_of_element_writes() -> None:
     class Table(torch.Tensor):
         writes = 0
 

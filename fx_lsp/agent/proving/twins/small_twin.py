@@ -136,6 +136,8 @@ class _TwinSearch:
         """The cost of the model with these replacements."""
         self._submodules = _submodules(self._model.root) if self._model else 0
         """How many submodules the model has with these replacements."""
+        self._keeps_multiples = True
+        """Whether widths remain multiples of the other numbers of which they were multiples."""
         self._layers: dict[Size, bool] = {}
         """For large numbers that were looked at: whether they count layers."""
         self._end = math.inf
@@ -197,13 +199,17 @@ class _TwinSearch:
     def _shrink_together(self) -> None:
         """Divide many numbers at once, if that is possible: one change makes all further builds cheaper.
 
-        First all of them, then only the widths, at last so that these remain multiples of `GROUPS`.
+        First all of them, then only the widths, at last so that these remain multiples of `GROUPS`, and of nothing else
+        if need be: a width may be a multiple of a number of classes by chance.
         """
         wide = [size for size in self.found if largest(size.value) >= WIDE]
         for sizes, unit in ((self.found, 1), (wide, 1), (wide, GROUPS)):
             for factor in JOINT_FACTORS:
-                if self._try({size: divided(size.value, factor, unit) for size in sizes}) == "smaller":
-                    return
+                trial = {size: divided(size.value, factor, unit) for size in sizes}
+                for self._keeps_multiples in (True, False) if unit > 1 else (True,):
+                    if self._try(trial) == "smaller":
+                        return
+        self._keeps_multiples = True
 
     def _shrink(self, size: Size) -> bool:
         """Make one number smaller if that makes the model smaller; return whether it does."""
@@ -290,6 +296,8 @@ class _TwinSearch:
 
         A model can often be built and traced, but not be run, if a number of heads does not divide its width.
         """
+        if not self._keeps_multiples:
+            return trial
         changed = dict(trial)
         pairs: list[tuple[int, int]] = []
         for size in sorted(self.found, key=lambda size: largest(size.value)):
