@@ -244,6 +244,7 @@ def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     if prefixes:
         yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
     yield from _completed_classes(error, names, plan)
+    yield from _completed_mappings(error, names, plan)
     if ".forward()" in text:
         called = [path for path in suspects_of(error, plan) if path in plan.kinds]
         yield from (Change(path, ArgumentKind("class")) for path in called if plan.kinds[path].name == "module")
@@ -262,6 +263,16 @@ def _completed_classes(error: BaseException, names: Sequence[str], plan: Argumen
         if path and mentions(error, f"{value.__name__}.__init__"):
             completed = partial(value, **{name: number_for(name) for name in names})
             yield Change(path[0], ArgumentKind("value", completed), path)
+
+
+def _completed_mappings(error: BaseException, names: Sequence[str], plan: ArgumentPlan) -> Iterator[Change]:
+    """A dictionary with the arguments ``names``, in place of an empty default that a call unpacks which lacks them.
+
+    ``options={}`` gets a ``kernel_size`` where the program calls ``nn.Conv2d(width, width, **options)``.
+    """
+    for source, value in used_by(error):
+        if value == {} and (path := plan.taken([source.rpartition(".")[2]], by_name=True)):
+            yield Change(path[0], ArgumentKind("dictionary"), path, tuple(names))
 
 
 def _fewer(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:

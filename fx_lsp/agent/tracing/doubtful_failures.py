@@ -369,6 +369,23 @@ def _refused_by_class(error: BaseException, belongs: Belongs) -> Proxy | None:
                         value = names[name]
                         if isinstance(value, Proxy) and not isinstance(value, value_of(classes, names)):
                             return value
+                case _ if (value := _no_tensor(part, names)) is not None:
+                    return value
+    return None
+
+
+def _no_tensor(test: ast.expr, names: dict[str, Any]) -> Proxy | None:
+    """The traced value, if any, that ``test`` asks `torch.is_tensor` about: it would hold for a tensor.
+
+    Of an ``or``, one operand that asks so is enough.
+    """
+    is_or = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or)
+    for part in test.values if isinstance(test, ast.BoolOp) and is_or else [test]:
+        match part:
+            case ast.Call(func=ast.Attribute() | ast.Name() as called, args=[ast.Name(id=name)], keywords=[]):
+                with contextlib.suppress(Exception):
+                    if value_of(called, names) is torch.is_tensor and isinstance(value := names[name], Proxy):
+                        return value
     return None
 
 

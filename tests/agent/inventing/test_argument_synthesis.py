@@ -1110,6 +1110,18 @@ def test_a_class_that_the_program_calls_with_too_little_gets_the_rest() -> None:
     assert made(module(constructor)) == "M(width=64, conv=partial(…))"
 
 
+def test_a_dictionary_that_is_empty_by_default_gets_what_a_call_lacks_that_unpacks_it() -> None:
+    def layer(width: int, *, kernel: int, groups: int) -> nn.Module:
+        return nn.Conv2d(width, width, kernel, groups=groups)
+
+    def constructor(self: Any, first: Any = {}, second: Any = {}) -> None:  # noqa: B006
+        self.first = layer(8, **first)
+        options = dict(second)
+        self.second = layer(8, **options)
+
+    assert made(module(constructor)) == "M(first=…, second=…)"
+
+
 def test_an_optional_argument_is_given_where_the_forward_calls_it() -> None:
     def constructor(self: Any, width: Any, activation: Any = None) -> None:
         self.layer = nn.Linear(width, width)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+import torch
+
 
 def asserts_a_class(x: Any, width: int = 4) -> Any:
     assert isinstance(x, list) and len(x) == width  # noqa: PT018
@@ -18,4 +20,14 @@ def asserts_what_holds_and_a_number(x: Any, width: int = 4) -> Any:
 
 def asserts_a_class_or_a_number(x: Any, width: int = 4) -> Any:
     assert isinstance(x, list) or width == 5
+    return x
+
+
+def asserts_a_tensor_or_a_number(x: Any, width: int = 4) -> Any:
+    assert torch.is_tensor(x) or width == 5
+    return x
+
+
+def asserts_that_a_number_is_a_tensor(x: Any, width: int = 4) -> Any:
+    assert x is None or torch.is_tensor(width)
     return x

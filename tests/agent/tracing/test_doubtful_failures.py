@@ -84,6 +84,8 @@ def within(x: Any) -> Any:
         (lambda self, x: asserting_programs.asserts_a_class(x), True),
         (lambda self, x: asserting_programs.asserts_a_class_or_a_number(x), False),
         (lambda self, x: asserting_programs.asserts_what_holds_and_a_number(x), False),
+        (lambda self, x: asserting_programs.asserts_a_tensor_or_a_number(x), True),
+        (lambda self, x: asserting_programs.asserts_that_a_number_is_a_tensor(x), False),
     ],
     ids=[
         "a symbol among its arguments",
@@ -101,6 +103,8 @@ def within(x: Any) -> Any:
         "the program asserts the class of a symbol",
         "the program asserts that, or something about a made-up number",
         "the program asserts a class that the symbol has",
+        "the program asserts that a symbol is a tensor, or something about a made-up number",
+        "the program asserts that a made-up number is a tensor",
     ],
 )
 def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, is_believed: bool) -> None:
