@@ -43,11 +43,6 @@ class PlanMemory:
         self.before_edit: Plans = {}
         """The plans that were found for the text before the edit."""
 
-    @property
-    def has_one_for_cpu(self) -> bool:
-        """Whether something has been built on the CPU with invented arguments."""
-        return any(not key.endswith(_ON_META) for key in self.known)
-
     def switch_on(self) -> None:
         """Remember plans from now on, in this process and in those that it forks."""
         self._is_on = True

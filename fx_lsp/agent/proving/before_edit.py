@@ -348,13 +348,13 @@ class BeforeEdit:
         return program, tuple(part for part in self._watched if part not in elsewhere or not part.is_in(run))
 
     def _invent_arguments(self, build: Callable[[], Program]) -> None:
-        """Have a child search for arguments, so that this process need not, and the edited program's doesn't either.
+        """Have a child search for arguments if none are known, so that this process and the edited program's need not.
 
         A search builds and traces the program several times, which may draw random numbers or count its instances.
         """
         target = self._request.target
         made_up = any(recipe.made_up for recipe in (target.recipe, *target.fallbacks))
-        if made_up and not PLANS.has_one_for_cpu:
+        if made_up and not PLANS.known:
             with suppress(ProofEnded):
                 self._context.apart()(partial(_build_only, build))
 

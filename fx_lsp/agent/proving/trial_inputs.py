@@ -33,7 +33,7 @@ from fx_lsp.agent.searching.input_candidates import candidates
 from fx_lsp.agent.searching.input_search import LEAST, NoInputs, find_inputs
 from fx_lsp.agent.searching.input_variations import around, elements_of
 from fx_lsp.agent.searching.recorded_inputs import recorded_inputs
-from fx_lsp.agent.searching.search_budget import MOST_WORK, SearchBudget
+from fx_lsp.agent.searching.search_budget import CALL, MOST_WORK, SearchBudget
 from fx_lsp.agent.searching.solved_inputs import (
     SHARE_FOR_CANDIDATES,
     MayRun,
@@ -50,6 +50,9 @@ COSTLY = 250_000_000
 
 MANY_CALLS = 1000
 """So is one that calls more functions of torch than this: Python and autograd take as long as for these operations."""
+
+LONG = 250_000_000
+"""One that takes as long as so many operations is run on fewer inputs than others; here, calls count as well."""
 
 LARGE = 50_000_000
 """An input with which a program does more operations than this is made smaller if possible."""
@@ -176,6 +179,9 @@ def searched_inputs(
     def is_costly(given: Input) -> bool:
         return costs[id(given)] > COSTLY or calls[id(given)] > MANY_CALLS
 
+    def takes_time(given: Input) -> bool:
+        return costs[id(given)] + CALL * calls[id(given)] > LONG
+
     def may_reach() -> bool:
         nonlocal is_extra
         is_extra = may_run(min(used_before + SHARE_TO_VARY, 1.0))
@@ -206,6 +212,7 @@ def searched_inputs(
                 may_run,
                 partial(may_run, SHARE_TO_REACH_MORE),
                 is_large=lambda given: costs[id(given)] > LARGE or elements_of(given) > MANY_ELEMENTS,
+                takes_time=takes_time,
                 may_reach=may_reach,
                 few=search.few,
                 fixed=fixed,

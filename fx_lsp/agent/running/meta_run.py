@@ -174,10 +174,11 @@ class MetaWeights:
     """The weights and buffers of a program without their values."""
 
     def __init__(self, root: Callable[..., Any]) -> None:
-        self._modules = list(modules_of(root))
-        self._stores: list[dict[str, Any]] = [
-            vars(one)[kind] for one in self._modules for kind in ("_parameters", "_buffers")
-        ]
+        attributes = list(map(vars, modules_of(root)))
+        held = [value for own in attributes for value in own.values() if type(value) in (dict, list, set)]
+        self._state: list[Any] = [*attributes, *held]
+        """What a run may change: the attributes of modules, and the containers in these, most of them empty."""
+        self._stores: list[dict[str, Any]] = [own[kind] for own in attributes for kind in ("_parameters", "_buffers")]
         self._on_meta = [
             {name: None if weight is None else to_meta(weight) for name, weight in store.items()}
             for store in self._stores
@@ -189,17 +190,14 @@ class MetaWeights:
 
         Afterwards, its modules have the attributes that they had before, so that they keep none of these tensors.
         """
-        attributes = [vars(one) for one in self._modules]
-        held = [value for own in attributes for value in own.values() if type(value) in (dict, list, set)]
-        # Most are empty, such as those of hooks, and a large model has thousands.
-        before = [(one, one.copy() if one else ()) for one in (*attributes, *held)]
+        before = [one.copy() if one else () for one in self._state]
         try:
             for store, weights in zip(self._stores, self._on_meta, strict=True):
                 store.update(weights)
             with torch.device("meta"), CountedChannels():
                 yield
         finally:
-            for one, contents in before:
+            for one, contents in zip(self._state, before, strict=True):
                 if not (one or contents):
                     continue
                 one.clear()

@@ -28,6 +28,9 @@ from fx_lsp.agent.searching.input_variations import (
 LEAST, MOST = 3, 14
 """The minimum and the maximum number of inputs that a proof uses."""
 
+FEWER = 8
+"""The maximum for a program that takes some time to run."""
+
 Runs = Callable[[Input, AbstractSet[Any]], AbstractSet[Any] | None]
 """Which of the parts of the code a run reaches; None if the program does not run to its end on the input."""
 
@@ -47,6 +50,7 @@ def find_inputs(
     *,
     may_reach: Callable[[], bool] = lambda: True,
     is_large: Callable[[Input], bool] | None = None,
+    takes_time: Callable[[Input], bool] = lambda given: False,
     few: bool = False,
     fixed: Collection[str] = (),
     decisive: Callable[[Input], Iterator[Input]] = lambda given: iter(()),
@@ -55,10 +59,10 @@ def find_inputs(
 
     ``wanted`` are the parts of the code that they should reach. A candidate that ``is_large`` (by default, one that
     ``is_costly``; both are asked only about inputs that were run) is made smaller if possible, and kept besides unless
-    it is costly. There are more than `MOST` inputs (or than `LEAST` if an input is costly, or with ``few``) only if
-    they reach more or tell two equal sizes apart. Only if they reach more are there any of another rank, with NaN,
-    infinity, or an unusual dtype or memory format, and ``decisive`` ones. Those with one tensor that is longer than
-    others of its size come in any case.
+    it is costly. There are more than `MOST` inputs (than `FEWER` if the first ``takes_time``, or than `LEAST` if an
+    input is costly, or with ``few``) only if they reach more or tell two equal sizes apart. Only if they reach more are
+    there any of another rank, with NaN, infinity, or an unusual dtype or memory format, and ``decisive`` ones. Those
+    with one tensor that is longer than others of its size come in any case.
     ``may_run`` is asked before each candidate and, once there are enough inputs, before each variation; ``may_reach``
     before each input that is tried only because it may reach more. If no input so far reaches some part, others of the
     ``candidates`` are tried, too, each time that ``may_run_more`` allows it. ``runs`` may end what costs too much.
@@ -75,7 +79,7 @@ def find_inputs(
         first = _reduced(candidate, runs, reached, is_reducible) if is_reducible(candidate) else candidate
         found = [first] if first is candidate or is_costly(candidate) else [first, candidate]
         covered, largest = set(reached), elements_of(first)
-        most = LEAST if few or is_costly(first) else MOST
+        most = LEAST if few or is_costly(first) else FEWER if takes_time(first) else MOST
         reaching = partial(_reaching, covered, wanted, runs, may_reach)
         ranks = reaching(of_other_rank(first))
         for given in around(first):

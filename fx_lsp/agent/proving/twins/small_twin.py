@@ -136,8 +136,10 @@ class _TwinSearch:
         """The cost of the model with these replacements."""
         self._submodules = _submodules(self._model.root) if self._model else 0
         """How many submodules the model has with these replacements."""
-        self._keeps_multiples = True
-        """Whether widths remain multiples of the other numbers of which they were multiples."""
+        self._failed_trials: set[frozenset[tuple[Size, Numbers]]] = set()
+        """Replacements that led to another program, or to none."""
+        self._as_they_are = False
+        """Whether widths of the twin that was found last need not be multiples of what they were multiples of."""
         self._layers: dict[Size, bool] = {}
         """For large numbers that were looked at: whether they count layers."""
         self._end = math.inf
@@ -191,7 +193,7 @@ class _TwinSearch:
                 is_narrow = added and (largest(size.value) < WIDE or self._layers.get(size, False))
                 larger = increased(new, added) if is_narrow else scaled(new, *ratio)
                 other[size] = at_most(larger, size.value)
-            other = self._with_multiples(other)
+            other = other if self._as_they_are else self._with_multiples(other)
             if self._traits_of(self._build(SizedConstructors(other))) == self._traits:
                 return other
         return None
@@ -199,17 +201,15 @@ class _TwinSearch:
     def _shrink_together(self) -> None:
         """Divide many numbers at once, if that is possible: one change makes all further builds cheaper.
 
-        First all of them, then only the widths, at last so that these remain multiples of `GROUPS`, and of nothing else
-        if need be: a width may be a multiple of a number of classes by chance.
+        First all of them, then only the widths, at last so that these remain multiples of `GROUPS`.
         """
         wide = [size for size in self.found if largest(size.value) >= WIDE]
         for sizes, unit in ((self.found, 1), (wide, 1), (wide, GROUPS)):
             for factor in JOINT_FACTORS:
                 trial = {size: divided(size.value, factor, unit) for size in sizes}
-                for self._keeps_multiples in (True, False) if unit > 1 else (True,):
-                    if self._try(trial) == "smaller":
+                for as_they_are in (False, True) if unit > 1 else (False,):
+                    if self._try(trial, as_they_are=as_they_are) == "smaller":
                         return
-        self._keeps_multiples = True
 
     def _shrink(self, size: Size) -> bool:
         """Make one number smaller if that makes the model smaller; return whether it does."""
@@ -221,6 +221,8 @@ class _TwinSearch:
             result = self._try(trial)
             if result == "another program":
                 result = self._try({**trial, **self._together(size, new)})
+            if result == "another program" and largest(new) % GROUPS == 0:
+                result = self._try(trial, as_they_are=True)
             if result != "another program":
                 return result == "smaller"
         return False
@@ -277,18 +279,28 @@ class _TwinSearch:
                 changed[other] = changed_too
         return changed
 
-    def _try(self, trial: dict[Size, Numbers]) -> Literal["smaller", "as large", "another program"]:
-        """What the replacements ``trial`` lead to; if it is a smaller twin, they are kept."""
+    def _try(
+        self, trial: dict[Size, Numbers], *, as_they_are: bool = False
+    ) -> Literal["smaller", "as large", "another program"]:
+        """What the replacements ``trial`` lead to; if it is a smaller twin, they are kept.
+
+        ``as_they_are``: widths need not remain multiples of other numbers, which they may be by chance.
+        """
         ChildRunner.go_on()
-        trial = self._with_multiples(trial)
-        built = None if self._is_over else self._build(SizedConstructors(trial))
+        trial = trial if as_they_are else self._with_multiples(trial)
+        if (key := frozenset(trial.items())) in self._failed_trials or self._is_over:
+            return "another program"
+        built = self._build(SizedConstructors(trial))
         if built is None or not _unit_weights(built.root) <= self._units:
+            self._failed_trials.add(key)
             return "another program"
         if (cost := cost_of(built.root)) > LEAST_GAIN * self._cost:
             return "as large"
         if self._traits_of(built) != self._traits:
+            self._failed_trials.add(key)
             return "another program"
         self._sizes, self._cost, self._submodules = trial, cost, _submodules(built.root)
+        self._as_they_are = as_they_are
         return "smaller"
 
     def _with_multiples(self, trial: dict[Size, Numbers]) -> dict[Size, Numbers]:
@@ -296,8 +308,6 @@ class _TwinSearch:
 
         A model can often be built and traced, but not be run, if a number of heads does not divide its width.
         """
-        if not self._keeps_multiples:
-            return trial
         changed = dict(trial)
         pairs: list[tuple[int, int]] = []
         for size in sorted(self.found, key=lambda size: largest(size.value)):
