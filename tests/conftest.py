@@ -37,9 +37,8 @@ ONE_BY_ONE = {
 """Any process may run any test of these slow files. The tests of every other file share what the first one starts."""
 
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    # Several processes run tests: torch needs no more than one thread in each, and in the agents that it starts.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Also if one process runs all tests: beside other work, threads that wait for each other can take minutes.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

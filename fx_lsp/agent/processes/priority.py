@@ -29,6 +29,22 @@ def give_way() -> None:
         _SESSION.write_text(str(NICENESS))
 
 
+def keep_to_one_thread() -> None:
+    """Let torch compute in one thread in this process and its future children, whatever the program asks for.
+
+    A process with threads must not fork. Threads of a low priority also wait for each other in vain beside a busy
+    process of a higher one, which can take a hundred times the processor time of the computation.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    torch.set_num_threads = _ignore  # type: ignore[assignment]
+
+
+def _ignore(count: int) -> None:
+    """Nothing, in place of a function that sets a number of threads."""
+
+
 def give_way_to_traces() -> None:
     """Lower the priority of this process, for whose result no one waits, below that of traces; not on Windows.
 

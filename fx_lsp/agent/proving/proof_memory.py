@@ -22,7 +22,7 @@ from fx_lsp.agent.searching.scaled_inputs import scaled_inputs
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fx_lsp.agent.wire import wire_message
 
-LONGEST = 16_000_000
+LONGEST = 32_000_000
 """Pickles of more characters than this are not kept."""
 
 MOST_ACCEPTED = 4

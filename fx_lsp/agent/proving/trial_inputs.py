@@ -57,7 +57,7 @@ LONG = 250_000_000
 LARGE = 50_000_000
 """An input with which a program does more operations than this is made smaller if possible."""
 
-MANY_ELEMENTS = 1 << 18
+MANY_ELEMENTS = 1 << 16
 """So is one whose tensors have more elements than this: processes pass on many variations of it, and the results."""
 
 NO_INPUTS = "no inputs were found that the target accepts; specify some with `# fx: inputs(…)`"

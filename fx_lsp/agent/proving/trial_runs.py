@@ -89,7 +89,8 @@ def run_on_inputs(
         missed = known.missed
         with suppress(ProofEnded):
             runs = runs_on(apart, program, search, known)
-            if missed.issuperset(runs.missed):
+            # The edit can't be tried if some input has to reach what another search would not reach either.
+            if missed.issuperset(runs.missed) or not missed.isdisjoint(runs.lacking):
                 return runs, known
     inputs, gradients, reach_all = apart(partial(searched_inputs, file, program, search))
     with suppress(ProofEnded):

@@ -29,6 +29,7 @@ from fx_lsp.agent.processes.limits import (
     seconds_in_words,
     time_limit,
 )
+from fx_lsp.agent.processes.priority import keep_to_one_thread
 from fx_lsp.agent.processes.watchdog import Gone, Hear
 from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
@@ -72,6 +73,7 @@ class TraceSession:
         """
         limit_memory(self._request.limits.memory_mb)
         stand_in_for_accelerators()
+        keep_to_one_thread()
         last = next(reversed(sys.modules))
         packages = PackageImports(self.workspace.owns, lambda: self.emit(Heartbeat(self._request.id)))
         seed()

@@ -26,6 +26,7 @@ AT_IMPORT = {
     "a device of a rank": "x = torch.zeros(2, device=torch.device(0))",
     "current device": "x = torch.ones(3).to(torch.cuda.current_device())",
     "set device": "torch.cuda.set_device(0)\nx = torch.ones(3).cuda()\ntorch.cuda.synchronize()",
+    "threads": "torch.set_num_threads(4)\nassert torch.get_num_threads() == 1",
     "default device": "torch.set_default_device('cuda')\nx = torch.ones(3)\nassert x.device.type == 'cpu'",
     "within a device": "with torch.device('cuda'):\n    x = torch.ones(3)\nassert x.device.type == 'cpu'",
     "within a cuda device": "with torch.cuda.device(0):\n    x = torch.ones(3).cuda()",
