@@ -258,6 +258,42 @@ async def test_a_part_without_inputs_is_tried_in_a_model_that_contains_it(tmp_pa
             pytest.fail("no fix calls size")
 
 
+LABELLED = """\
+import torch
+
+
+class Labelled(torch.nn.Module):
+    def __init__(self, classes=None):
+        super().__init__()
+        self.classes = classes
+        if classes is not None:
+            self.labels = torch.nn.Embedding(classes, 4)
+
+    def forward(self, x, y=None):
+        assert (y is not None) == (self.classes is not None)
+        if self.classes is not None:
+            assert y.shape == (x.shape[0],)
+            x = x + self.labels(y)
+        return x
+"""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_failure_found_with_invented_arguments_is_tried_with_these(tmp_path: Path) -> None:
+    """Without any, the class can be built, too, but fails elsewhere."""
+    file = tmp_path / "net.py"
+    file.write_text(LABELLED, encoding="utf-8")
+    async with traced_in(tmp_path, file) as engine:
+        traced = engine.results[str(file)].traced["class:Labelled"]
+        assert traced.report is not None
+        assert traced.report.intent == "assumed"
+        assert "classes=" in traced.report.recipe
+        (failure,) = traced.report.failures
+        trials = engine.proofs.trials
+        proofs = [await trials.prove(failure, fix) for fix in trials.first_fixes(failure)]
+    assert "proven" in [proof.verdict for proof in proofs], proofs
+
+
 WITH_STAND_IN = """\
 import torch
 from missing_package import sparse

@@ -271,7 +271,7 @@ def _completed_mappings(error: BaseException, names: Sequence[str], plan: Argume
     ``options={}`` gets a ``kernel_size`` where the program calls ``nn.Conv2d(width, width, **options)``.
     """
     for source, value in used_by(error):
-        if value == {} and (path := plan.taken([source.rpartition(".")[2]], by_name=True)):
+        if type(value) is dict and not value and (path := plan.taken([source.rpartition(".")[2]], by_name=True)):
             yield Change(path[0], ArgumentKind("dictionary"), path, tuple(names))
 
 

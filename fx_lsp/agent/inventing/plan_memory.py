@@ -43,6 +43,11 @@ class PlanMemory:
         self.before_edit: Plans = {}
         """The plans that were found for the text before the edit."""
 
+    def has_one_for(self, made: object) -> bool:
+        """Whether something has been built of the class or function ``made``, with invented arguments."""
+        name = f"{getattr(made, '__module__', '')}.{getattr(made, '__qualname__', '')}"
+        return any(key.removesuffix(_ON_META) == name for key in self.known)
+
     def switch_on(self) -> None:
         """Remember plans from now on, in this process and in those that it forks."""
         self._is_on = True

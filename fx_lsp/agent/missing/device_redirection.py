@@ -35,14 +35,16 @@ class Devices(OnCpu):
 
     def __enter__(self) -> Devices:
         """Start redirecting."""
-        make_element_writes_fast()
+        if self._on_meta:
+            make_element_writes_fast()
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *error: Any) -> None:
         """Stop redirecting."""
         super().__exit__(*error)  # type: ignore[no-untyped-call]
-        make_element_writes_usual()
+        if self._on_meta:
+            make_element_writes_usual()
 
     def call(self, function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Call a function of torch. If the mode is ``on_meta``, weights get no memory and are not initialized."""

@@ -1,7 +1,7 @@
-"""Makes `tensor[i, j] = number` faster within the modes in which modules are built.
+"""Makes ``tensor[i, j] = number`` faster while modules are built on the meta device.
 
 Constructors that fill tables in loops make millions of these assignments. A mode would handle each in a Python call of
-its own, which takes longer than the assignment.
+its own, which takes several times as long as to check the index, which is all that there is to do.
 """
 
 from __future__ import annotations
@@ -17,38 +17,40 @@ _times = 0
 
 
 def make_element_writes_fast() -> None:
-    """From now on, assign numbers to elements without asking modes, none of which minds such a call.
+    """From now on, have elements without memory assigned without asking modes, unless the program has its own way.
 
-    On the meta device, where an element has no memory, only the index is checked. Each call needs one of
-    `make_element_writes_usual`.
+    Each call needs one of `make_element_writes_usual`.
     """
     global _times
     _times += 1
-    torch.Tensor.__setitem__ = _assign  # type: ignore[assignment]
+    if "__setitem__" not in vars(torch.Tensor):
+        torch.Tensor.__setitem__ = _assign  # type: ignore[assignment]
 
 
 def make_element_writes_usual() -> None:
     """Undo one call of `make_element_writes_fast`."""
     global _times
     _times -= 1
-    if not _times:
+    if not _times and vars(torch.Tensor).get("__setitem__") is _assign:
         del torch.Tensor.__setitem__
 
 
 def _assign(tensor: torch.Tensor, index: Any, value: Any) -> None:
-    if type(value) in _NUMBERS and type(tensor) is torch.Tensor:
-        with torch._C.DisableTorchFunction():  # the modes would also be asked for each attribute of the tensor
-            if not (tensor.is_meta and _is_element(tensor, index)):
-                torch._C.TensorBase.__setitem__(tensor, index, value)
-    else:
-        torch._C.TensorBase.__setitem__(tensor, index, value)
+    if type(value) in _NUMBERS and type(tensor) is torch.Tensor and _is_nowhere(tensor, index):
+        return
+    del torch.Tensor.__setitem__  # traces and subclasses are to hear of the usual function
+    try:
+        tensor[index] = value
+    finally:
+        torch.Tensor.__setitem__ = _assign  # type: ignore[assignment]
 
 
-def _is_element(tensor: torch.Tensor, index: object) -> bool:
-    """Whether ``index`` names an element that exists, and autograd does not note what is assigned to it."""
-    indices, shape = index if type(index) is tuple else (index,), tensor.shape
-    is_element = len(indices) == len(shape) and not tensor.requires_grad
-    return is_element and all(map(_is_number_of_item, indices, shape))
+def _is_nowhere(tensor: torch.Tensor, index: object) -> bool:
+    """Whether ``index`` names an element that exists but has no memory, and autograd would not note a change."""
+    indices = index if type(index) is tuple else (index,)
+    with torch._C.DisableTorchFunction():  # modes would also be asked for each attribute of the tensor
+        shape = tensor.shape if tensor.is_meta and not tensor.requires_grad else ()
+    return len(indices) == len(shape) > 0 and all(map(_is_number_of_item, indices, shape))
 
 
 def _is_number_of_item(at: object, size: int) -> bool:

@@ -354,7 +354,7 @@ class BeforeEdit:
         """
         target = self._request.target
         made_up = any(recipe.made_up for recipe in (target.recipe, *target.fallbacks))
-        if made_up and not PLANS.known:
+        if made_up and not PLANS.has_one_for(self._file.namespace.get(target.symbol or "")):
             with suppress(ProofEnded):
                 self._context.apart()(partial(_build_only, build))
 

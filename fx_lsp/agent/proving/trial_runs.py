@@ -80,7 +80,7 @@ class ProgramRuns:
 def run_on_inputs(
     apart: ChildRunner, file: ImportedFile, program: Program, search: InputSearch, known: FoundInputs | None
 ) -> tuple[ProgramRuns, FoundInputs]:
-    """Observe what the program does on inputs; these are searched for unless ``known`` has those that are needed.
+    """Observe what the program does on inputs, which are searched for unless that would find no more than ``known``.
 
     Raises `ProofEnded` if there are too few inputs, or if what the program returns can't be compared.
     """

@@ -28,8 +28,8 @@ from fx_lsp.agent.searching.input_variations import (
 LEAST, MOST = 3, 14
 """The minimum and the maximum number of inputs that a proof uses."""
 
-FEWER = 8
-"""The maximum for a program that takes some time to run."""
+FEWER = 11
+"""The maximum for a program that takes some time to run: these include another dtype, mode and order in memory."""
 
 Runs = Callable[[Input, AbstractSet[Any]], AbstractSet[Any] | None]
 """Which of the parts of the code a run reaches; None if the program does not run to its end on the input."""

@@ -108,12 +108,18 @@ class _CallCounter(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.count = 0
+        self.pixels = 0
+        """How many of them return an image of a single pixel."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         self.count += 1
-        return func(*args, **(kwargs or {}))
+        output = func(*args, **(kwargs or {}))
+        if isinstance(output, torch.Tensor):
+            with torch._C.DisableTorchFunction():
+                self.pixels += output.dim() > 3 and output.shape[-2:] == (1, 1)
+        return output
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,8 @@ class _Run:
     """Whether it is raised by a check of a parameter that was left out."""
     about: frozenset[str] = frozenset()
     """The inputs that the line is about that raised the exception."""
+    pixels: int = 0
+    """How many images of a single pixel the program has computed."""
 
 
 class _InputSolver:
@@ -199,9 +207,12 @@ class _InputSolver:
                 return
 
     def _with_smaller_images(self, end: _Run) -> _Run:
-        """A run like ``end`` with smaller images, if the program accepts any: to compute with large ones takes long."""
-        runs = map(self._run, with_smaller_images(end.wanted))
-        return next((run for run in runs if run is not None and run.error is None), end)
+        """A run like ``end`` with smaller images, if the program accepts any: to compute with large ones takes long.
+
+        They must not be so small that it reduces more of them to a single pixel, for which a mean is a sum.
+        """
+        runs = (run for wanted in with_smaller_images(end.wanted) if (run := self._run(wanted)) and run.error is None)
+        return next((run for run in runs if run.pixels == end.pixels), end)
 
     def _climb(self, best: _Run, least_left: int) -> _Run:
         """Change the inputs as long as the program gets further, or gets equally far and fails in a new way.
@@ -274,7 +285,7 @@ class _InputSolver:
                 has_none = any(like.kind == "none" for like in wanted.values())
                 misses_optional = checks_optional or (bool(self._left_out) and "NoneType" in text and not has_none)
                 return _Run(wanted, calls, text, numbers, shapes, misses_optional, checks_optional, about)
-        return _Run(wanted, counter.count, None)
+        return _Run(wanted, counter.count, None, pixels=counter.pixels)
 
     def _as_indices(self, path: Path, like: TensorLike) -> TensorLike:
         return of_kind(like, "index") if path in self._indices and like.kind == "float" else like

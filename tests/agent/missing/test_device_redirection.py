@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+import fxcore
 from fx_lsp.agent.missing.device_redirection import Devices
 from tests.agent.client import Client, text_at
 
@@ -209,3 +210,27 @@ async def test_subclasses_of_tensors_still_hear_of_element_writes() -> None:
         table = torch.zeros(2).as_subclass(Table)
         table[1] = 0.5
     assert (Table.writes, table.tolist()) == (1, [0.0, 0.5])
+
+
+async def test_a_traced_index_is_recorded_within_the_mode() -> None:
+    class Net(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            table = torch.zeros(3)
+            table[x] = 1.0
+            return table
+
+    with Devices(on_meta=True):
+        within = fxcore.symbolic_trace(Net())
+    assert within.code == fxcore.symbolic_trace(Net()).code
+
+
+async def test_an_assignment_of_the_programs_own_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def own(tensor: torch.Tensor, index: Any, value: Any) -> None:
+        torch._C.TensorBase.__setitem__(tensor, index, -value)
+
+    monkeypatch.setattr(torch.Tensor, "__setitem__", own)
+    with Devices(on_meta=True):
+        assert vars(torch.Tensor)["__setitem__"] is own
+    table = torch.zeros(2)
+    table[1] = 0.5
+    assert table.tolist() == [0.0, -0.5]

@@ -916,6 +916,15 @@ def test_lengths_may_have_to_be_longer() -> None:
     assert lengths[-1] > 0
 
 
+@pytest.mark.parametrize(("layers", "side"), [((), 16), ((torch.nn.AvgPool2d(32),), 64)])
+def test_on_the_meta_device_images_become_small_but_not_a_single_pixel(
+    layers: tuple[torch.nn.Module, ...], side: int
+) -> None:
+    root = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, padding=1), *layers)
+    given = next(solve_inputs(root, ["input"], {}, [{"input": torch.zeros(2, 3, 64, 64)}], computes=False))
+    assert given.kwargs["input"].shape == (2, 3, side, side)
+
+
 def test_neither_empty_nor_negative_sizes_are_tried() -> None:
     shapes = [(2, 3), (), (2, 0), (2, -1, -1)]
     assert list(map(is_shape, shapes)) == [True, True, False, False]

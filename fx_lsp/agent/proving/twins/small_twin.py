@@ -193,9 +193,9 @@ class _TwinSearch:
                 is_narrow = added and (largest(size.value) < WIDE or self._layers.get(size, False))
                 larger = increased(new, added) if is_narrow else scaled(new, *ratio)
                 other[size] = at_most(larger, size.value)
-            other = other if self._as_they_are else self._with_multiples(other)
-            if self._traits_of(self._build(SizedConstructors(other))) == self._traits:
-                return other
+            for trial in (self._with_multiples(other), *([self._changed(other)] if self._as_they_are else [])):
+                if self._traits_of(self._build(SizedConstructors(trial))) == self._traits:
+                    return trial
         return None
 
     def _shrink_together(self) -> None:
@@ -287,7 +287,7 @@ class _TwinSearch:
         ``as_they_are``: widths need not remain multiples of other numbers, which they may be by chance.
         """
         ChildRunner.go_on()
-        trial = trial if as_they_are else self._with_multiples(trial)
+        trial = self._changed(trial) if as_they_are else self._with_multiples(trial)
         if (key := frozenset(trial.items())) in self._failed_trials or self._is_over:
             return "another program"
         built = self._build(SizedConstructors(trial))
@@ -316,7 +316,12 @@ class _TwinSearch:
                 widths = [multiple(*both, pairs) for both in zip(as_tuple(size.value), as_tuple(new), strict=True)]
                 new = changed[size] = tuple(widths) if isinstance(new, tuple) else widths[0]
             pairs += zip(as_tuple(size.value), as_tuple(new), strict=True)
-        return {size: new for size, new in changed.items() if new != size.value}
+        return self._changed(changed)
+
+    @staticmethod
+    def _changed(trial: dict[Size, Numbers]) -> dict[Size, Numbers]:
+        """Those of the replacements ``trial`` that change a number."""
+        return {size: new for size, new in trial.items() if new != size.value}
 
     def _build(self, constructors: SizedConstructors) -> Built | None:
         """The model on the meta device; None if it can't be built, or if it is no module."""
