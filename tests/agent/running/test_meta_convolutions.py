@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch import nn
 
 from fx_lsp.agent.running.meta_convolutions import CountedChannels
 
-LAYERS = {
+LAYERS: dict[str, tuple[Callable[[], nn.Module], int]] = {
     "1d": (lambda: nn.Conv1d(4, 8, 3), 1),
     "2d": (lambda: nn.Conv2d(4, 8, 3), 2),
     "3d": (lambda: nn.Conv3d(4, 8, 3), 3),

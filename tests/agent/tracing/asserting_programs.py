@@ -28,6 +28,6 @@ def asserts_a_tensor_or_a_number(x: Any, width: int = 4) -> Any:
     return x
 
 
-def asserts_that_a_number_is_a_tensor(x: Any, width: int = 4) -> Any:
+def asserts_that_a_number_is_a_tensor(x: Any, width: Any = 4) -> Any:
     assert x is None or torch.is_tensor(width)
     return x
