@@ -106,9 +106,9 @@ class Target:
         return self.recipe.root.source == f"{self.symbol}()"
 
     def with_invented_arguments(self) -> Target:
-        """The target with only the recipe that invents arguments, if it has one."""
-        recipe = next((recipe for recipe in self.fallbacks if recipe.made_up), self.recipe)
-        return replace(self, recipe=recipe, fallbacks=())
+        """The target with only the recipe that invents arguments; the target itself if it has none."""
+        recipe = next((recipe for recipe in (*self.fallbacks, self.recipe) if recipe.made_up), None)
+        return self if recipe is None else replace(self, recipe=recipe, fallbacks=())
 
 
 @dataclass(frozen=True)

@@ -377,9 +377,7 @@ def _as_traced(target: Target, report: Report | None, host: Recipe | None) -> Ta
     """
     if host is None:
         # With the workspace's own recipe, the class may be built as well, but fail elsewhere.
-        is_invented = report is not None and report.intent == "assumed"
-        has_recipe = any(recipe.made_up for recipe in (target.recipe, *target.fallbacks))
-        return target.with_invented_arguments() if is_invented and has_recipe else target
+        return target.with_invented_arguments() if report and report.intent == "assumed" else target
     own = target.recipe
     recipe = replace(host, is_host=True, concrete_args=own.concrete_args, tracer=own.tracer, leaves=own.leaves)
     return replace(target, recipe=recipe, fallbacks=())
