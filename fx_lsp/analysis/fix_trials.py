@@ -214,18 +214,38 @@ class FixTrials:
                     return another
         if proof.verdict != "untried" or not proof.lacks_inputs:
             return proof
+        within = await self._tried_in_models(failure, fix, path, traced, MOST_UNREACHED - unreached)
+        if within.verdict != "untried" and within.moved_to is None:
+            return within
+        if rule_for(failure.kind).capture == "fx":
+            # The only function that it changes may run although no program around it does, or can be traced.
+            alone = await self.attempt(path, traced, [failure], fix, function_only=True)
+            if alone.verdict == "proven":
+                return alone
+        return proof if within.verdict == "untried" else within
+
+    async def _tried_in_models(
+        self,
+        failure: Failure,
+        fix: Fix,
+        path: str,
+        traced: Traced,
+        most_unreached: int = MOST_UNREACHED,
+        further: Sequence[Span] = (),
+    ) -> Proof:
+        """Try ``fix`` in the models that contain a target; the first proof that says something, if there is one.
+
+        ``most_unreached``: once no input has reached the code in that many models, the fix is tried in no other.
+        """
+        proof = Proof(0, "untried", "no model that contains the target was found")
         for model in self._models_around(path, traced):
-            if unreached == MOST_UNREACHED:
+            if most_unreached <= 0:
                 break
-            another = await self.attempt(path, traced, [failure], fix, host=model)
-            unreached += another.unreached
-            if another.verdict != "untried":
-                return another
-        if rule_for(failure.kind).capture != "fx":
-            return proof
-        # The only function that it changes may run although no program around it does.
-        alone = await self.attempt(path, traced, [failure], fix, function_only=True)
-        return alone if alone.verdict == "proven" else proof
+            proof = await self.attempt(path, traced, [failure], fix, host=model, further=further)
+            most_unreached -= proof.unreached
+            if proof.verdict != "untried":
+                break
+        return proof
 
     async def _put_together(self, failure: Failure, last: Fix, path: str, traced: Traced, report: Report) -> None:
         """Look for a fix of several edits, if all single ones like the ``last`` have been tried and none is proven.
@@ -257,7 +277,10 @@ class FixTrials:
     async def _attempt_chain(
         self, path: str, traced: Traced, failure: Failure, fix: Fix, further: Sequence[Span]
     ) -> Proof:
-        return await self.attempt(path, traced, [failure], fix, further=further)
+        proof = await self.attempt(path, traced, [failure], fix, further=further)
+        if proof.verdict != "untried" or not proof.lacks_inputs:
+            return proof
+        return await self._tried_in_models(failure, fix, path, traced, further=further)
 
     def _further_failures(self, failure: Failure, fix: Fix, traced: Traced) -> list[Failure]:
         """The other failures of a target that have the same ``fix`` and for which it has not been tried yet."""

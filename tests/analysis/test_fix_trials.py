@@ -258,6 +258,31 @@ async def test_a_part_without_inputs_is_tried_in_a_model_that_contains_it(tmp_pa
             pytest.fail("no fix calls size")
 
 
+ROWS = """
+        rows, n = [], len(merged)
+        for row in range(n):
+            rows.append(merged[row] * row)
+        return torch.stack(rows)"""
+"""Where one edit is not enough, since `range` also needs a number."""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_fix_of_two_edits_for_a_part_without_inputs_is_tried_in_a_model_that_contains_it(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "net.py"
+    part = PART.replace('\n        return merged * state["gates"]["all"] / len(merged)', ROWS)
+    file.write_text(f"import torch\n{part}", encoding="utf-8")
+    async with traced_in(tmp_path, file) as engine:
+        traced = engine.results[str(file)].traced["class:Merge"]
+        assert traced.report is not None
+        (failure,) = (each for each in traced.report.failures if each.kind == "len")
+        trials = engine.proofs.trials
+        verdicts = {fix.title: (await trials.prove(failure, fix)).verdict async for fix in trials.one_by_one(failure)}
+    (title,) = (title for title, verdict in verdicts.items() if verdict == "proven")
+    assert title.startswith("Replace with merged.size(0); then")
+
+
 LABELLED = """\
 import torch
 

@@ -28,7 +28,7 @@ from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_modules import MissingModule, RefusingModule
 from fx_lsp.agent.missing.missing_weights import lacks_file, without_weights
 from fx_lsp.agent.missing.named_files import configuration_files, with_named_files
-from fx_lsp.agent.missing.process_group import lacks_process_group, make_process_group
+from fx_lsp.agent.missing.process_group import lacks_process_group, lacks_variable, make_process_group, set_variables
 from fxcore.failures import FailureKind, TraceFailure
 
 MOST_SET_UP = 3
@@ -137,6 +137,9 @@ def _with_set_up(make: Callable[[], Built]) -> Built:
 def _provided(error: Exception) -> bool:
     """Whether what the program lacked could be provided."""
     try:
+        if lacks_variable(error):
+            set_variables()
+            return True
         if not lacks_process_group(error):
             tried = tried_import(error)
             return tried.provide() if tried else set_up(error)

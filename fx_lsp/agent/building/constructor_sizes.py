@@ -1,23 +1,28 @@
 """Builds modules with smaller sizes than a recipe gives them, by replacing numbers that constructors receive.
 
 What the outermost constructors receive, including defaults and configurations, determines the sizes of most modules
-inside. Of a constructor that another module's constructor calls, only the defaults that apply are considered.
+inside. Of a constructor that another module's constructor calls, only the defaults that apply are considered, and the
+numbers that are written in the call itself: ``self.encoder = Encoder(width=768)``.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import enum
+import functools
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import torch
 
+from fx_lsp.agent.frame_code import tree_of
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Probe
 from fx_lsp.agent.inventing.plan_memory import PLANS
 
@@ -61,7 +66,9 @@ class SizedConstructors:
 
     def __init__(self, sizes: Sizes) -> None:
         self.found: dict[Size, None] = {}
-        """All numbers that constructors received, before any replacement, in order; see this file's docstring."""
+        """The numbers that outermost constructors received, before any replacement, in order, and inner defaults."""
+        self.written: dict[Size, None] = {}
+        """The numbers that are written where one constructor calls another."""
         self._sizes = sizes
         self._depth = 0
         self._intercepted: dict[type[Any], Any] = {}
@@ -92,7 +99,7 @@ class SizedConstructors:
 
         def construct(module: Any, *args: Any, **kwargs: Any) -> None:
             self._restore(cls)
-            args, kwargs = self._resized(cls, original, module, args, kwargs)
+            args, kwargs = self._resized(cls, original, module, args, kwargs, sys._getframe(1))
             self._depth += 1
             try:
                 original(module, *args, **kwargs)
@@ -112,27 +119,68 @@ class SizedConstructors:
                 cls.__init__ = own
 
     def _resized(
-        self, cls: type[Any], original: Callable[..., Any], module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        cls: type[Any],
+        original: Callable[..., Any],
+        module: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        caller: FrameType,
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with the numbers to use instead."""
         try:
-            bound = inspect.signature(original).bind(module, *args, **kwargs)
+            signature = inspect.signature(original)
+            bound = signature.bind(module, *args, **kwargs)
         except (TypeError, ValueError):  # the constructor will say what is wrong
             return args, kwargs
         given = {} if self._depth == 0 else dict(bound.arguments)
+        written = written_numbers(caller, cls, tuple(signature.parameters)) if given else {}
         bound.apply_defaults()
         name = f"{cls.__module__}.{cls.__qualname__}"
         received = list(bound.arguments.items())[1:]
-        arguments: dict[str, Any] = {parameter: value for parameter, value in received if parameter not in given}
-        found = [Size(name, path, value) for path, value in itertools.islice(_numbers(arguments, ()), MOST_NUMBERS)]
+        own = {parameter: value for parameter, value in received if parameter not in given}
+        literal = {
+            parameter: given[parameter]
+            for parameter, options in written.items()
+            if _is_numbers(given.get(parameter)) and given[parameter] in options
+        }
+        found, more = (
+            [Size(name, path, value) for path, value in itertools.islice(_numbers(arguments, ()), MOST_NUMBERS)]
+            for arguments in (own, literal)
+        )
         self.found |= dict.fromkeys(found)
-        if self._sizes.keys().isdisjoint(found):
+        self.written |= dict.fromkeys(more)
+        if self._sizes.keys().isdisjoint([*found, *more]):
             return args, kwargs
-        for size in found:
+        arguments = own | literal
+        for size in (*found, *more):
             if size in self._sizes:
                 arguments = _replaced(arguments, size.path, self._sizes[size])
         bound.arguments.update(arguments)
         return bound.args[1:], bound.kwargs
+
+
+def written_numbers(caller: FrameType, cls: type[Any], parameters: Sequence[str]) -> dict[str, list[Any]]:
+    """The numbers, and lists and tuples of these, that ``caller`` has in calls of ``cls`` in its current line.
+
+    ``parameters`` are those of the constructor, the first of which is the object itself.
+    """
+    found: dict[str, list[Any]] = {}
+    for call in _calls(caller.f_code, caller.f_lineno, cls.__name__):
+        plain = itertools.takewhile(lambda argument: not isinstance(argument, ast.Starred), call.args)
+        named = [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
+        for parameter, node in (*zip(parameters[1:], plain, strict=False), *named):
+            with contextlib.suppress(ValueError):
+                found.setdefault(parameter, []).append(ast.literal_eval(node))
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _calls(code: CodeType, line: int, name: str) -> tuple[ast.Call, ...]:
+    """The calls in a line of a function, of what ``name`` is the name or the attribute of."""
+    calls = (node for node in ast.walk(tree_of(code) or ast.Pass()) if isinstance(node, ast.Call))
+    near = (call for call in calls if call.lineno <= line <= (call.end_lineno or line))
+    return tuple(call for call in near if name in (getattr(call.func, "id", ""), getattr(call.func, "attr", "")))
 
 
 def as_tuple(value: Numbers) -> tuple[int, ...]:
@@ -149,11 +197,18 @@ def _numbers(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[st
     """The numbers in an argument, each with its path."""
     if type(value) is int:
         yield path, value
-    elif isinstance(value, list | tuple) and value and all(type(item) is int for item in value):
+    elif _is_numbers(value):
         yield path, tuple(value)
     elif len(path) < MOST_LEVELS:
         for step, part in _parts(value):
             yield from _numbers(part, (*path, step))
+
+
+def _is_numbers(value: Any) -> bool:
+    """Whether ``value`` is a number, or a list or tuple of numbers."""
+    return type(value) is int or (
+        isinstance(value, list | tuple) and bool(value) and all(type(item) is int for item in value)
+    )
 
 
 _OPAQUE = (type, enum.Enum, ModuleType, torch.nn.Module, torch.Tensor, Probe, InventedSettings)

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import torch
 
 from fx_lsp.agent.inventing.example_spaces import example_spaces
+from fx_lsp.agent.missing.process_group import group_of
 
 KindName = Literal[
     "number",
@@ -114,7 +115,7 @@ _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
         (r"kernel|^ks?$|ksize|filter_size", 3),
         (r"stride|repeat", 1),
         (r"pad", 1),
-        (r"patch|window|chunk|tile|bucket", 4),
+        (r"patch|window|chunk|tile|bucket|pool(ing)?_size", 4),
         (r"(^|_)(idx|index|id|offset|start|stage|order)$|^i$", 0),
         (r"length|len$|(^|_)seq|position|timestep|steps|frames|horizon|tokens|num_patches|context|queries|points", 16),
         (r"(dim|channels?|chans?|chs?|features?|planes|width|units|size_in|size_out)$", 64),
@@ -275,6 +276,8 @@ def _by_class(name: str, cls: type) -> ArgumentKind | None:
         return ArgumentKind("tensor", (WIDTH,))
     if cls is torch.nn.Module:
         return ArgumentKind("module")
+    if (group := group_of(cls)) is not None:
+        return ArgumentKind("value", group)
     concrete = itertools.filterfalse(inspect.isabstract, _with_subclasses(cls))
     return ArgumentKind("object", next(concrete, cls))
 

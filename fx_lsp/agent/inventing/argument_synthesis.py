@@ -293,7 +293,8 @@ class _ArgumentSearch:
             for path in (change.path, *change.others) if change.settings else ():
                 self._plan.settings[path] = (*before.settings.get(path, ()), *change.settings)
             new = self._attempt()
-            if (new.rank > end.rank and not self._is_refused(change, new.error)) or self._is_within(change):
+            gets_further = new.rank > end.rank and not self._is_refused(change, new.error)
+            if gets_further or (not end.is_built and self._is_within(change)):
                 if others := [other for other in changes[at + 1 :] if is_choice(other) and other.path == change.path]:
                     self._turns.append(_Turn(before, end, others))
                 return new

@@ -26,7 +26,15 @@ def example_spaces(cls: type) -> tuple[Any, ...]:
         both, numbers = package.Dict({"image": image, "vector": vector}), package.Dict({"vector": vector})
     except Exception:  # an old gym does not work with a new NumPy, and a program may have such classes of its own
         return ()
-    return {package.Box: (vector, image), package.Dict: (both, numbers)}.get(cls, ())
+    examples = {package.Box: (vector, image), package.Dict: (both, numbers)}
+    return (vector, both, image, numbers) if cls is getattr(package, "Space", None) else examples.get(cls, ())
+
+
+def other_spaces(cls: type) -> tuple[Any, ...]:
+    """Examples to try if one of the class ``cls`` does not work: others of that class, then those of other classes."""
+    base = getattr(_package(cls), "Space", None)
+    own = example_spaces(cls)
+    return (*own, *example_spaces(base)) if own and base is not None else own
 
 
 def _package(cls: type) -> Any:

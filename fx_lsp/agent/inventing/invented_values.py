@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import torch
@@ -121,7 +122,21 @@ class Probe:
         raise Misused(self.path, ArgumentKind("settings") if isinstance(item, str) else _list(self.path))
 
 
-class _Number(Probe):
+class _Constant(Probe):
+    """An invented number or text. It is its own copy, and Python's own value once it is stored: see `plain`."""
+
+    def __copy__(self) -> Probe:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Probe:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        value = plain(self)
+        return type(value), (value,)
+
+
+class _Number(_Constant):
     """An invented number."""
 
     tested: set[str]
@@ -187,7 +202,7 @@ class InventedFloat(_Number, float):
     __hash__ = float.__hash__
 
 
-class InventedText(Probe, str):
+class InventedText(_Constant, str):
     """An invented str. Unless it is ``certain``, comparing it with another string raises `Misused` for that string."""
 
     compared: dict[int | str | type, None]
@@ -274,6 +289,20 @@ class InventedList(Probe, list[Any]):
     def __iter__(self) -> Iterator[Any]:
         self.last_iterated[:] = [self.path]
         return list.__iter__(self)
+
+    def __copy__(self) -> InventedList:
+        return self._with(list.__iter__(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> InventedList:
+        return self._with(copy.deepcopy(item, memo) for item in list.__iter__(self))
+
+    def _with(self, items: Iterable[Any]) -> InventedList:
+        made = type(self)(items)
+        vars(made).update(vars(self))
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, ([*list.__iter__(self)],)
 
 
 def invented_tensor(shape: tuple[int, ...], *, certain: bool) -> torch.Tensor:

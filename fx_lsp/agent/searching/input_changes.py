@@ -75,10 +75,16 @@ _ABOUT_LENGTHS = re.compile(
 
 _ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
 
-_TOO_SMALL = re.compile(
-    r"input size per channel: \((?P<all>[\dx ]+)\)\. Kernel|input size: \(\d+(?P<x>[\dx]+)\)\. Calculated out"
+_TOO_SMALL = (
+    re.compile(r"input size per channel: \(([\dx ]+)\)\. Kernel"),
+    re.compile(r"input size: \(\d+([\dx]+)\)\. Calculated out"),
+    re.compile(r"input image \(([^)]+)\) smaller than kernel"),
+    re.compile(r"input with spatial size \(([\d, ]+)\)"),
 )
 """The size of an image, or of what else a convolution or a pooling passes over, that has less than one window."""
+
+_TOO_SMALL_TO_PAD = re.compile(r"at dimension (\d+) of input (?:torch\.Size\()?\[([\d, ]+)\]")
+"""An image whose border, as wide as the padding, can't be reflected."""
 
 LARGER = (16, 64, 256)
 """The sizes to try in all dimensions of such an image."""
@@ -120,9 +126,8 @@ class ErrorText:
         """The sizes of two tensors that would have to be the same."""
         self.unbatched = [tuple(map(int, found.split(","))) for found in _UNBATCHED.findall(text)]
         """The shapes of inputs that a convolution has taken for one item of a batch."""
-        small = _TOO_SMALL.search(text)
-        self.too_small = len(re.findall(r"\d+", small["all"] or small["x"])) if small else 0
-        """How many dimensions the image has that is too small for a window; 0 if the error is about something else."""
+        self.too_small = _too_small_in(text)
+        """How many dimensions the image may have that is too small; none if the error is about something else."""
         long_enough = [int(index) + 1 for index, _ in _OUT_OF_BOUNDS.findall(text)]
         self.below = [int(label) for label in _NO_CLASS.findall(text)]
         self.below += [int(size) for _, size in _OUT_OF_BOUNDS.findall(text)]
@@ -143,6 +148,15 @@ def _unlike_in(text: str) -> list[tuple[int, int]]:
     """The sizes of two tensors that would have to be the same, as an error says."""
     on_meta = ((one, shape.split(",")[-int(dim)]) for one, dim, shape in _MISMATCH_ON_META.findall(text))
     return [(int(one), int(other)) for one, other in (*_MISMATCH.findall(text), *on_meta)]
+
+
+def _too_small_in(text: str) -> list[int]:
+    """How many of the last dimensions of an input may be too small, as an error says."""
+    found = [re.findall(r"\d+", match[1]) for pattern in _TOO_SMALL for match in pattern.finditer(text)]
+    # torch gives sequences a height of 1 before it pools them.
+    counts = [count for sizes in found for count in {len(sizes), len(sizes) - (sizes[0] == "1")}]
+    padded = [(int(dim), shape.split(",")) for dim, shape in _TOO_SMALL_TO_PAD.findall(text)]
+    return sorted(filter(None, [*counts, *(len(shape) - dim for dim, shape in padded)]))
 
 
 def _products(shapes: Sequence[tuple[int, ...]]) -> Iterator[int]:
@@ -176,8 +190,7 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
     if told.about_kind:
         yield from kinds
     usual = [usual for width in widths for usual in ((*batch, width, 8, 8), (*batch, 16, width))]
-    kept = shape[: -told.too_small] if 0 < told.too_small < len(shape) else ()
-    shapes = [(*kept, *[size] * told.too_small) for size in LARGER if kept]
+    shapes = [(*shape[:-count], *[size] * count) for count in told.too_small for size in LARGER if count < len(shape)]
     shapes += [
         with_size(shape, dim, new) for new, old in told.widths for dim, size in enumerate(shape) if dim and size == old
     ]

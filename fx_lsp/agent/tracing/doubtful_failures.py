@@ -298,6 +298,9 @@ def _has_proxy(value: object) -> bool:
     return isinstance(value, Proxy)
 
 
+_SYMBOL = re.compile(rf"(?<![\w.]){Proxy.__name__}\(\w+\)")
+"""A traced value, as a message shows it."""
+
 _NO_CONTEXT = f"'{Proxy.__name__}' object does not support the context manager protocol"
 """The beginning of Python's message about a traced value in a ``with`` statement."""
 
@@ -305,7 +308,7 @@ _NO_CONTEXT = f"'{Proxy.__name__}' object does not support the context manager p
 def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     """Whether the program itself raised ``error`` because of traced values.
 
-    That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, names their type in its message; if a
+    That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, shows one or its type in its message; if a
     ``with`` statement, as in ``with graph.local_scope():``, raised it since they are no context managers; or if all
     parameters of the function that raised it, or all variables in the test of the ``if`` or ``elif`` that decides about
     the ``raise``, are traced values.
@@ -315,7 +318,7 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
         return False
     statement = linecache.getline(frame.f_code.co_filename, line)
     is_about_type = isinstance(error, TypeError) or (isinstance(error, AssertionError) and "isinstance(" in statement)
-    named = f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error)
+    named = f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error) or _SYMBOL.search(str(error)) is not None
     if is_about_type and (named or str(error).startswith(_NO_CONTEXT)):
         return True
     code, names = frame.f_code, frame.f_locals
@@ -363,13 +366,21 @@ def _refused_by_class(error: BaseException, belongs: Belongs) -> Proxy | None:
     names = names_in(frame, line)
     for test in [node.test for node in _nodes(frame.f_code) if isinstance(node, ast.Assert) and is_at(node, line)]:
         for part in conjuncts(test):
-            match part:
-                case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), classes]):
-                    with contextlib.suppress(Exception):
-                        value = names[name]
-                        if isinstance(value, Proxy) and not isinstance(value, value_of(classes, names)):
-                            return value
-                case _ if (value := _no_tensor(part, names)) is not None:
+            if (value := _no_tensor(part, names)) is not None or (value := _no_instance(part, names)) is not None:
+                return value
+    return None
+
+
+def _no_instance(test: ast.expr, names: dict[str, Any]) -> Proxy | None:
+    """The traced value, if any, that ``test`` refuses since it is of another class; of an ``or``, each operand does."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        refused = [_no_instance(part, names) for part in test.values]
+        return None if any(value is None for value in refused) else refused[0]
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name() | ast.Attribute() as asked, classes]):
+            with contextlib.suppress(Exception):
+                value = value_of(asked, names)
+                if isinstance(value, Proxy) and not isinstance(value, value_of(classes, names)):
                     return value
     return None
 

@@ -184,10 +184,9 @@ class TargetRun:
         try:
             by_default = self._by_default(built, on_meta)
         except InconclusiveOnMeta as inconclusive:
-            if not any("meta" in str(cause).lower() for cause in causes(inconclusive.__cause__)):
+            if not _is_about_meta(inconclusive.__cause__):
                 with contextlib.suppress(InconclusiveOnMeta):
-                    failed = self._failed(ended, built, on_meta)
-                    inconclusive.certain = failed if failed.outcome == "failed" else None
+                    inconclusive.certain = self._failed(ended, built, on_meta)
             raise
         return by_default or self._failed(ended, built, on_meta)
 
@@ -370,7 +369,10 @@ class TargetRun:
         if is_out_of_memory(error):
             return self._out_of_memory(error)
         if on_meta and not (isinstance(error, TraceFailure) and error.kind not in DOUBTFUL):
-            raise InconclusiveOnMeta from error
+            inconclusive = InconclusiveOnMeta()
+            if isinstance(error, TraceFailure) and error.kind is FailureKind.FOREIGN_CALL and not _is_about_meta(error):
+                inconclusive.certain = self._failed(error, built, on_meta=False)
+            raise inconclusive from error
         if reason := reason_for_doubt(error, built, self._intent, self._owns):
             return self.report("unchecked", reason=reason)
         self._recorded = partial(recorded_until, error, built)
@@ -386,6 +388,11 @@ class TargetRun:
         lift_memory_limit()
         chain = chain_of_error(error, self._owns)
         return self.report("out-of-memory", Failure("memory-limit", describe(error), chain))
+
+
+def _is_about_meta(error: BaseException | None) -> bool:
+    """Whether an error, or one that led to it, mentions the meta device."""
+    return any("meta" in str(cause).lower() for cause in causes(error))
 
 
 def _holds_root(root: Any) -> TraceFailure:

@@ -65,13 +65,14 @@ def test_of_an_inner_constructor_only_the_defaults_that_apply_are_replaced() -> 
     class Outer(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.default, self.given = Block(), Block(10)
+            width = 10
+            self.default, self.given = Block(), Block(width)
 
     width = Size(f"{__name__}.Block", ("width",), 1000)
     constructors = SizedConstructors({width: 16, Size(f"{__name__}.Block", ("width",), 10): 5})
     with constructors.active():
         outer = Outer()
-    assert list(constructors.found) == [width]
+    assert [*constructors.found, *constructors.written] == [width]
     assert (outer.default.layer.in_features, outer.given.layer.in_features) == (16, 10)
 
 
@@ -92,3 +93,23 @@ def test_modules_are_built_as_usual_afterwards() -> None:
         pass
     assert Net(Config()).head.out_features == 10
     assert Block().layer.in_features == 1000
+
+
+class Outer(torch.nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        heads = 4
+        self.net = Net(Config(), 100, heads=heads)
+        self.written = Block(width=48)
+        self.given = Block(width)
+
+
+def test_numbers_that_are_written_where_a_constructor_calls_another_are_found_apart() -> None:
+    classes, width = Size(NET, ("classes",), 100), Size(f"{__name__}.Block", ("width",), 48)
+    constructors = SizedConstructors({classes: 5, width: 16})
+    with constructors.active():
+        outer = Outer(48)
+    assert list(constructors.found) == [Size(f"{__name__}.Outer", ("width",), 48)]
+    assert list(constructors.written) == [classes, width]
+    assert outer.net.head.out_features == 5
+    assert [outer.written.layer.in_features, outer.given.layer.in_features] == [16, 48]

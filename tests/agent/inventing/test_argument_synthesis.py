@@ -101,6 +101,7 @@ class TestByName:
             ("timesteps", "16"),
             ("num_chs", "64"),
             ("kernel_size", "3"),
+            ("pool_size", "4"),
             ("stride", "1"),
             ("use_bias", "False"),
             ("activation", "'relu'"),

@@ -62,6 +62,21 @@ class Linear(nn.Module):
         return self.layer(x)
 
 
+class AnySpace(nn.Module):
+    """Does not say which space it takes."""
+
+    def __init__(self, space: spaces.Space) -> None:
+        super().__init__()
+        self.layers = Combined(space).layers  # type: ignore[arg-type]
+
+    def forward(self, observations: Any) -> Any:
+        return observations
+
+
+def test_where_any_space_is_taken_others_are_tried() -> None:
+    assert {*made(AnySpace).layers} == {"image", "vector"}
+
+
 def test_a_convolution_gets_images() -> None:
     assert made(Convolutional).layers[0].in_channels == IMAGE[0]
 

@@ -985,3 +985,26 @@ def test_where_a_fixed_value_is_rejected_there_are_few_runs() -> None:
 def test_an_image_that_is_smaller_than_a_window_grows_in_all_dimensions(layers: torch.nn.Module) -> None:
     start = {"input": torch.rand(2, 3, 2)}
     assert list(itertools.islice(solve_inputs(layers, ["input"], {}, [start], most_runs=60), 1))
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "larger"),
+    [
+        (torch.nn.AvgPool1d(12), (2, 4, 8), (2, 4, 16)),
+        (torch.nn.MaxPool2d(12), (2, 4, 8, 8), (2, 4, 16, 16)),
+        (torch.nn.AvgPool3d(12), (2, 4, 8, 8, 8), (2, 4, 16, 16, 16)),
+        (torch.nn.Conv3d(4, 4, 12), (2, 4, 8, 8, 8), (2, 4, 16, 16, 16)),
+        (torch.nn.Unfold(12), (2, 4, 8, 8), (2, 4, 16, 16)),
+        (torch.nn.ReflectionPad1d(9), (2, 4, 8), (2, 4, 16)),
+        (torch.nn.ReflectionPad2d((0, 0, 9, 9)), (2, 4, 8, 8), (2, 4, 16, 16)),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, torch.nn.Module) else None,
+)
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_an_image_that_has_no_window_becomes_larger(
+    layer: torch.nn.Module, shape: tuple[int, ...], larger: tuple[int, ...], device: str
+) -> None:
+    with pytest.raises(RuntimeError) as raised:
+        layer.to(device)(torch.zeros(shape, device=device))
+    told = ErrorText(f"RuntimeError: {raised.value}", ())
+    assert TensorLike(larger) in itertools.islice(other_tensors(TensorLike(shape), told, ()), 6)

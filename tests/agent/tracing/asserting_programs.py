@@ -23,6 +23,16 @@ def asserts_a_class_or_a_number(x: Any, width: int = 4) -> Any:
     return x
 
 
+def asserts_one_of_two_classes(x: Any, width: int = 4) -> Any:
+    assert isinstance(x, list) or isinstance(x, tuple)  # noqa: SIM101
+    return x
+
+
+def asserts_the_class_of_an_attribute(x: Any, width: int = 4) -> Any:
+    assert isinstance(x.items, list)
+    return x
+
+
 def asserts_a_tensor_or_a_number(x: Any, width: int = 4) -> Any:
     assert torch.is_tensor(x) or width == 5
     return x

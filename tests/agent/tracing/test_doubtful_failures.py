@@ -61,6 +61,12 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
     return x
 
 
+def shows_what_it_refuses(x: Any, width: int = 4) -> Any:
+    if not isinstance(x, list) and width:
+        raise TypeError(f"no list of floats: {x!r}")
+    return x
+
+
 def within(x: Any) -> Any:
     with x.local_scope():
         return x
@@ -83,6 +89,9 @@ def within(x: Any) -> Any:
         (lambda self, x: refuses_a_number(x), False),
         (lambda self, x: asserting_programs.asserts_a_class(x), True),
         (lambda self, x: asserting_programs.asserts_a_class_or_a_number(x), False),
+        (lambda self, x: asserting_programs.asserts_one_of_two_classes(x), True),
+        (lambda self, x: asserting_programs.asserts_the_class_of_an_attribute(x), True),
+        (lambda self, x: shows_what_it_refuses(x), True),
         (lambda self, x: asserting_programs.asserts_what_holds_and_a_number(x), False),
         (lambda self, x: asserting_programs.asserts_a_tensor_or_a_number(x), True),
         (lambda self, x: asserting_programs.asserts_that_a_number_is_a_tensor(x), False),
@@ -102,6 +111,9 @@ def within(x: Any) -> Any:
         "another error that names the type",
         "the program asserts the class of a symbol",
         "the program asserts that, or something about a made-up number",
+        "the program asserts one of two classes of a symbol",
+        "the program asserts the class of a symbol's attribute",
+        "the program shows the symbol that it refuses",
         "the program asserts a class that the symbol has",
         "the program asserts that a symbol is a tensor, or something about a made-up number",
         "the program asserts that a made-up number is a tensor",

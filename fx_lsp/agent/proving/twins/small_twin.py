@@ -129,7 +129,9 @@ class _TwinSearch:
         self.given: Input | None = None
         """An input whose shapes the model accepts; None if none is known."""
         self.found = list(constructors.found)
-        """The numbers that the model's outermost constructors receive."""
+        """The numbers that may be replaced: those that the model's outermost constructors receive."""
+        self._written = [size for size in constructors.written if size not in constructors.found]
+        """The numbers with which its constructors call others. They are replaced as well if the others do not help."""
         self._sizes: dict[Size, Numbers] = {}
         """The replacements so far."""
         self._cost = cost_of(self._model.root) if self._model else 0
@@ -158,12 +160,14 @@ class _TwinSearch:
         if similar and all(map(self._is_twin, similar)):
             return similar
         self._end = time.process_time() + MOST_SECONDS
-        self._shrink_together()
-        wanted = [size for size in self.found if largest(size.value) > FEWEST]
-        wanted.sort(key=lambda size: largest(size.value))  # fewer layers soon make the rest faster
-        while self._cost > SMALL and wanted:
-            wanted = [size for size in wanted if self._cost > SMALL and self._shrink(size)]
-        self._make_runnable()
+        self._shrink_all()
+        runs_otherwise = True
+        if self._cost > LARGE and self._written:
+            self.found += self._written
+            self._shrink_all()
+            runs_otherwise = False
+        if self._make_runnable() is False and not runs_otherwise:
+            return None  # what has the other part of a number that was written twice may be torch's
         others = [other for options in OTHER_TWINS if (other := self._other_twin(*options)) is not None]
         return (self._sizes, *others) if self._sizes and others else None
 
@@ -178,7 +182,7 @@ class _TwinSearch:
 
     def _is_twin(self, sizes: Sizes) -> bool:
         """Whether numbers that made a similar model small do so for this one."""
-        if not sizes.keys() <= set(self.found):
+        if not sizes.keys() <= {*self.found, *self._written}:
             return False
         built = self._build(SizedConstructors(sizes))
         if built is None or cost_of(built.root) > LEAST_GAIN * self._cost:
@@ -197,6 +201,14 @@ class _TwinSearch:
                 if self._traits_of(self._build(SizedConstructors(trial))) == self._traits:
                     return trial
         return None
+
+    def _shrink_all(self) -> None:
+        """Make numbers smaller until the model is small enough or none of them makes it smaller."""
+        self._shrink_together()
+        wanted = [size for size in self.found if largest(size.value) > FEWEST]
+        wanted.sort(key=lambda size: largest(size.value))  # fewer layers soon make the rest faster
+        while self._cost > SMALL and wanted:
+            wanted = [size for size in wanted if self._cost > SMALL and self._shrink(size)]
 
     def _shrink_together(self) -> None:
         """Divide many numbers at once, if that is possible: one change makes all further builds cheaper.
@@ -227,27 +239,31 @@ class _TwinSearch:
                 return result == "smaller"
         return False
 
-    def _make_runnable(self) -> None:
+    def _make_runnable(self) -> bool | None:
         """Restore one or two numbers if the twin then accepts inputs like the model's, and doesn't otherwise.
 
-        The program may have written a number twice, once as the default of a parameter.
+        The program may have written a number twice, once as the default of a parameter. Returns whether the twin
+        accepts such inputs; None if no inputs of the model are known.
         """
         root = self._model.root if self._model and self._sizes else None
         self.given = input_by_shape(root) if root is not None else None
-        if self.given is None or self._accepts(self._build(SizedConstructors(self._sizes)), self._sizes):
-            return
+        if self.given is None:
+            return None
+        if self._accepts(self._build(SizedConstructors(self._sizes)), self._sizes):
+            return True
         most = max(LARGE, MOST_TIMES_LARGER * self._cost)
         restored = itertools.chain(*(itertools.combinations(self._sizes, count) for count in (1, 2)))
         for sizes in itertools.islice(restored, MOST_RESTORED):
             if self._is_over:
-                return
+                return False
             ChildRunner.go_on()
             trial = {other: new for other, new in self._sizes.items() if other not in sizes}
             built = self._build(SizedConstructors(trial)) if trial else None
             is_small = built is not None and cost_of(built.root) <= most
             if built and is_small and self._accepts(built, trial) and self._traits_of(built) == self._traits:
                 self._sizes, self._cost, self._submodules = trial, cost_of(built.root), _submodules(built.root)
-                return
+                return True
+        return False
 
     def _accepts(self, twin: Built | None, sizes: Sizes) -> bool:
         return twin is not None and self.given is not None and accepts_scaled(twin.root, sizes, self.given)
