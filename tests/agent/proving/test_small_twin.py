@@ -161,6 +161,26 @@ async def test_a_fix_of_a_large_vision_transformer_is_proven_on_a_twin(client: C
     assert "depth=3" in proof.reason
 
 
+WRAPPED = f"""{VIT}
+
+class Wrapped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.model = ViT(128, patch=16, dim=384, depth=6, heads=6, classes=1000)
+
+    def forward(self, x):
+        return self.model(x)
+"""
+
+
+async def test_a_twin_of_a_model_that_takes_no_numbers_has_smaller_ones_where_it_calls_other_constructors(
+    client: Client,
+) -> None:
+    proof = await prove(client, Edit(WRAPPED, *CHECK, root="Wrapped()"))
+    assert proof.verdict == "proven", proof.reason
+    assert "depth=3" in proof.reason
+
+
 async def test_all_twins_of_a_model_that_accepts_one_number_of_patches_get_fitting_images(client: Client) -> None:
     """What is found for the first twin is scaled for the others: their images have other sizes."""
     text = VIT.replace("(img_size // patch) ** 2", "64").replace("== self.img_size", "% 2 == 0")
