@@ -79,9 +79,10 @@ def _of_docstrings(package: str) -> Iterator[Build]:
     for module in _modules(package):
         for value in list(vars(module).values()):
             if isinstance(value, type) and value.__module__ == module.__name__ and value.__doc__:
-                with contextlib.suppress(ValueError):  # what looks like an example is none
+                examples: list[doctest.Example] = []
+                with contextlib.suppress(ValueError):  # what looks like an example is not one
                     examples = doctest.DocTestParser().get_examples(textwrap.dedent(value.__doc__))
-                    yield from _of_code("".join(example.source for example in examples), dict(vars(module)))
+                yield from _of_code("".join(example.source for example in examples), dict(vars(module)))
 
 
 def _modules(package: str) -> Iterator[Any]:

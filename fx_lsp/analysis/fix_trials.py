@@ -196,7 +196,10 @@ class FixTrials:
         return proof
 
     async def _tried(self, failure: Failure, fix: Fix, path: str, traced: Traced) -> Proof:
-        """Try ``fix`` for the target ``traced`` of the file ``path`` and, if that says nothing, elsewhere."""
+        """Try ``fix`` for the target ``traced`` of the file ``path`` and, if that says nothing, elsewhere.
+
+        If a model around it can be run, but its trace then ends at another place, the function alone may prove the fix.
+        """
         proof = self._current(self._alone, failure, fix) or await self.attempt(path, traced, [failure], fix)
         unreached = int(proof.unreached)
         # A directive may be about a class of which this target is a part.
@@ -233,7 +236,7 @@ class FixTrials:
         most_unreached: int = MOST_UNREACHED,
         further: Sequence[Span] = (),
     ) -> Proof:
-        """Try ``fix`` in the models that contain a target; the first proof that says something, if there is one.
+        """Try ``fix`` in the models that contain a target; the first proof that says something, or else the last one.
 
         ``most_unreached``: once no input has reached the code in that many models, the fix is tried in no other.
         """

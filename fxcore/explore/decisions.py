@@ -19,12 +19,18 @@ class Decisions:
     path that no input can take.
     """
 
-    def __init__(self, turned: Collection[Condition] = ()) -> None:
-        """``turned`` are the conditions to reverse: their first answer is the opposite of the likely one."""
+    def __init__(self, turned: Collection[Condition] = (), path: Collection[object] = ()) -> None:
+        """``turned`` are the conditions to reverse: their first answer is the opposite of the likely one.
+
+        ``path`` are the places (`Node.where`) of the nodes of the run that met them.
+        """
         self.taken: dict[Condition, bool] = {}
         """For each condition, in the order of the run: whether the unlikely answer leads straight to a ``raise``."""
+        self.are_over = False
+        """Whether the run should have ended: what it still meets, in a handler of its program, does not count."""
         self.last_turned: Condition | None = None
         """The reversed condition that determined the most recent unlikely answer."""
+        self.path = frozenset(path)
         self._to_turn = frozenset(turned)
         self._answers: dict[int, tuple[bool, Condition]] = {}
         """For each question (see `_question`): its first answer in this run, and the condition where it was given."""
@@ -34,7 +40,7 @@ class Decisions:
     def decide(self, condition: Condition, node: Node, likely: bool) -> bool:
         """Return whether ``node`` counts as true at ``condition``; ``likely`` is the answer if nothing is reversed."""
         is_new = condition not in self.taken
-        if is_new:
+        if is_new and not self.are_over:
             _, code, offset = condition
             self.taken[condition] = raising_truth(code, offset) is (not likely)
         if not self._to_turn:
@@ -46,6 +52,11 @@ class Decisions:
         if answer is not likely:
             self.last_turned = first
         return answer
+
+    @property
+    def all_turned(self) -> bool:
+        """Whether there are conditions to reverse, and the run has met each of them."""
+        return bool(self._to_turn) and self._to_turn <= self.taken.keys()
 
     def turnable(self) -> list[Condition]:
         """The conditions that are worth reversing: the unlikely answer doesn't lead straight to a ``raise``."""

@@ -24,7 +24,7 @@ import torch
 
 from fxcore.exec_order import ExecOrderTracer
 from fxcore.explore.decisions import Decisions
-from fxcore.explore.failure_sites import GaveUp, Site, Sites, caught
+from fxcore.explore.failure_sites import GaveUp, SawEnough, Site, Sites, caught
 from fxcore.explore.guess_inputs import guess_inputs
 from fxcore.explore.likely_answers import LOOP_TURNS, NUMBERS, items, likely_count, likely_truth, said
 from fxcore.explore.shadow_values import Shadows
@@ -51,6 +51,9 @@ from fxcore.tracing.trace_session import current
 from fxcore.tracing.wrapped_methods import wrapped_methods
 from fxcore.wrap import find_proxy, replace_functions, replace_wrapped
 
+MOST_NODES_WITHOUT_NEWS = 100
+"""How many nodes in turn a run may record on the path of the first run after it has met all conditions to reverse."""
+
 
 @dataclass
 class Exploration:
@@ -66,6 +69,11 @@ class Exploration:
     """Whether the run reached the end of the program."""
     decisions: Decisions
     """The yes-or-no answers that the run gave."""
+    saw_enough: bool = False
+    """Whether the run was ended since it had met all conditions that it reverses, and then found nothing new.
+
+    It may have found something else before, which is in ``sites``.
+    """
 
     @property
     def graph(self) -> Graph | None:
@@ -117,6 +125,10 @@ class _Explorer:
         self._softened: set[int] = set()
         self._replaced: set[int] = set()
         self._probing = 0
+        self._news = 0
+        self._known: int | None = None
+        """How many sites had been found when the run was ended as `SawEnough`; what comes later does not count."""
+        self._rest = MOST_NODES_WITHOUT_NEWS
 
     def explore(self, root: Any, concrete_args: Any, order: ExecOrderTracer | None) -> Exploration:
         """Trace ``root`` once, as `fxcore.explore.explore` does."""
@@ -134,7 +146,9 @@ class _Explorer:
                 self._sites.note(failure, "", certain=True)
             except GaveUp:
                 pass
-        return Exploration(self._sites.found, tracer.graph, tracer.root, complete, self._decisions)
+        sites, saw_enough = self._sites.found[: self._known], self._known is not None
+        complete &= not saw_enough
+        return Exploration(sites, tracer.graph, tracer.root, complete, self._decisions, saw_enough)
 
     @contextlib.contextmanager
     def _steering(self, root: Any, order: ExecOrderTracer | None) -> Iterator[None]:
@@ -181,9 +195,26 @@ class _Explorer:
 
     def create_node(self, create: Callable[..., Node], kind: str, target: Any, *args: Any, **kwargs: Any) -> Node:
         node = create(kind, unsoftened(target), *args, **kwargs)
+        self._end_if_nothing_is_new(node)
         if self._informed and kind != "output":
             self._shadows.compute(node)  # at once, because later nodes may write to the value
         return node
+
+    def _end_if_nothing_is_new(self, node: Node) -> None:
+        """Raise `SawEnough` if this run reverses conditions, and the program has returned to the path of the first.
+
+        It is raised again for each further node: a handler of the program may catch it.
+        """
+        decisions, known = self._decisions, len(self._sites.found)
+        if self._known is not None:
+            raise SawEnough
+        news = known + len(decisions.taken)
+        is_news = news != self._news or node.where not in decisions.path
+        self._rest = MOST_NODES_WITHOUT_NEWS if is_news else self._rest - 1
+        self._news = news
+        if self._rest < 0 and decisions.all_turned:
+            self._known, decisions.are_over = known, True
+            raise SawEnough
 
     def path_of_module(self, find: Callable[[torch.nn.Module], str], mod: torch.nn.Module) -> str:
         try:

@@ -21,6 +21,10 @@ class GaveUp(BaseException):
     """The run was ended on purpose. This is not an `Exception`, so that the program's handlers don't catch it."""
 
 
+class SawEnough(GaveUp):
+    """The run reverses conditions, has met them all, and has been on the path of the first run for a while."""
+
+
 @dataclass
 class Site:
     """One place that can't be traced."""

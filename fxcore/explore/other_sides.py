@@ -43,18 +43,20 @@ def explore_other_sides(
     other arguments are those of the first run. One run reverses all conditions, and so reaches the rest of an ``and``,
     the other branch of an ``if``, or another turn of a loop. Conditions that only this run meets are reversed in the
     next one. If a run ends early and meets no new conditions, the next run doesn't reverse the condition that led to
-    this end.
+    this end. A run that has met all of its conditions is ended once it has been on the path of the first
+    for a while.
     """
     tried = dict.fromkeys(first.decisions.turnable())
     turned = list(tried)
     known = {site.failure.span for site in first.sites}
     found: list[OtherSide] = []
+    path = {node.where for node in first.recorded.nodes}
     for _ in range(MOST_RUNS if turned else 0):
-        run = explore(make(), concrete_args, tracer=tracer, examples=examples, decisions=Decisions(turned))
+        run = explore(make(), concrete_args, tracer=tracer, examples=examples, decisions=Decisions(turned, path))
         found += _beyond(run, known)
         known |= {other.site.failure.span for other in found}
         further = [condition for condition in run.decisions.turnable() if condition not in tried]
-        blamed = None if run.complete else run.decisions.last_turned
+        blamed = None if run.complete or run.saw_enough else run.decisions.last_turned
         if further:
             turned += further
             tried |= dict.fromkeys(further)

@@ -161,23 +161,25 @@ class SizedConstructors:
 
 
 def written_numbers(caller: FrameType, cls: type[Any], parameters: Sequence[str]) -> dict[str, list[Any]]:
-    """The numbers, and lists and tuples of these, that ``caller`` has in calls of ``cls`` in its current line.
+    """The numbers, and lists and tuples of these, written as arguments of ``cls`` in the caller's current line.
 
-    ``parameters`` are those of the constructor, the first of which is the object itself.
+    If there are several calls of ``cls`` in the line, each of them has one of the values. ``parameters`` are those of
+    the constructor, the first of which is the object itself.
     """
     found: dict[str, list[Any]] = {}
-    for call in _calls(caller.f_code, caller.f_lineno, cls.__name__):
+    calls = _calls(caller.f_code, caller.f_lineno or 0, cls.__name__)
+    for call in calls:
         plain = itertools.takewhile(lambda argument: not isinstance(argument, ast.Starred), call.args)
         named = [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
         for parameter, node in (*zip(parameters[1:], plain, strict=False), *named):
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, TypeError, RecursionError, MemoryError):
                 found.setdefault(parameter, []).append(ast.literal_eval(node))
-    return found
+    return {parameter: values for parameter, values in found.items() if len(values) == len(calls)}
 
 
 @functools.lru_cache(maxsize=4096)
 def _calls(code: CodeType, line: int, name: str) -> tuple[ast.Call, ...]:
-    """The calls in a line of a function, of what ``name`` is the name or the attribute of."""
+    """The calls in a line of a function whose callee is called ``name``."""
     calls = (node for node in ast.walk(tree_of(code) or ast.Pass()) if isinstance(node, ast.Call))
     near = (call for call in calls if call.lineno <= line <= (call.end_lineno or line))
     return tuple(call for call in near if name in (getattr(call.func, "id", ""), getattr(call.func, "attr", "")))
@@ -195,7 +197,7 @@ def _plain_new(cls: type[Any], *args: Any, **kwargs: Any) -> Any:
 
 def _numbers(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Numbers]]:
     """The numbers in an argument, each with its path."""
-    if type(value) is int:
+    if _is_size(value):
         yield path, value
     elif _is_numbers(value):
         yield path, tuple(value)
@@ -204,11 +206,14 @@ def _numbers(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[st
             yield from _numbers(part, (*path, step))
 
 
+def _is_size(value: Any) -> bool:
+    """Whether ``value`` is a number that may be a size; a negative one may be the number of a dimension."""
+    return type(value) is int and value > 0
+
+
 def _is_numbers(value: Any) -> bool:
-    """Whether ``value`` is a number, or a list or tuple of numbers."""
-    return type(value) is int or (
-        isinstance(value, list | tuple) and bool(value) and all(type(item) is int for item in value)
-    )
+    """Whether ``value`` is such a number, or a list or tuple of these."""
+    return _is_size(value) or (isinstance(value, list | tuple) and bool(value) and all(map(_is_size, value)))
 
 
 _OPAQUE = (type, enum.Enum, ModuleType, torch.nn.Module, torch.Tensor, Probe, InventedSettings)

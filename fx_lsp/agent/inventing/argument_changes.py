@@ -34,7 +34,7 @@ from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
 from fx_lsp.agent.inventing.context_managers import entered
 from fx_lsp.agent.inventing.error_values import frames_of, mentions, names_read, path_of, steps_of, suspects_of, used_by
 from fx_lsp.agent.inventing.error_words import is_about_invented
-from fx_lsp.agent.inventing.example_spaces import other_spaces
+from fx_lsp.agent.inventing.example_spaces import example_spaces
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
 from fx_lsp.agent.inventing.invented_values import ENTRIES, OF_ARRAYS, TooLarge, module_classes
 from fx_lsp.agent.inventing.records_as_mappings import as_mapping
@@ -137,7 +137,7 @@ def _of_values(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iter
     text = str(error)
     if not is_built and lacks_weights(error):
         yield from sorted(_switched_off(plan), key=lambda change: not _WEIGHTS.search(change.path))
-    if other_spaces(type(getattr(error, "obj", None))):  # which lacks an attribute of others
+    if example_spaces(type(getattr(error, "obj", None))):  # a space that lacks an attribute which other spaces have
         yield from _spaces(plan)
     yield from entered(error, plan)
     yield from _of_other_length(error, plan)
@@ -202,7 +202,8 @@ def _spaces(plan: ArgumentPlan) -> Iterator[Change]:
     """Other spaces of observations or actions, e.g. images. The error may be about an array that a space has made."""
     for path, kind in list(plan.kinds.items()):
         cls = kind.value if kind.name == "object" else type(kind.value)
-        others = other_spaces(cls) if kind.name in ("object", "value") else ()
+        others = kind.items if kind.name == "value" and kind.items else ()
+        others = others or (example_spaces(cls) if kind.name in ("object", "value") else ())
         yield from (Change(path, ArgumentKind("value", other)) for other in others if other != kind.value)
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import torch
 
 from fx_lsp.agent.inventing.example_spaces import example_spaces
-from fx_lsp.agent.missing.process_group import group_of
+from fx_lsp.agent.missing.process_group import is_group
 
 KindName = Literal[
     "number",
@@ -36,6 +36,7 @@ KindName = Literal[
     "tensor",
     "array",
     "object",
+    "group",
     "value",
 ]
 
@@ -52,14 +53,15 @@ class ArgumentKind:
     dictionary. ``vocabulary``: such settings that have a length. ``named``: such
     settings whose class has the name ``value``. ``array``: an array of NumPy.
     ``class``: a callable that returns modules. ``function``: a callable that returns an invented value, whose path is
-    that of the function with ``()`` behind it. ``object``: an instance of the class ``value``. ``value``: ``value``
-    itself."""
+    that of the function with ``()`` behind it. ``object``: an instance of the class ``value``. ``group``: the process
+    group, or the mesh of devices, of one process, whose class is ``value``. ``value``: ``value`` itself."""
     value: Any = None
     """Depends on ``name``: the number, the string, the length of a list or tuple, the shape of a tensor or array, the
     class of an object, the value, or the names that settings have from the start (None: no names). Of a module: True if
     it stands for settings."""
     items: tuple[Any, ...] = ()
-    """The annotations of the items of a list or a tuple, repeated as often as needed, or that of all settings."""
+    """The annotations of the items of a list or a tuple, repeated as often as needed, or that of all settings. Of a
+    value: others that may be tried instead."""
     certain: bool = True
     """Whether to keep a string even if the program compares it with a different one. Of a tensor: whether the program
     does with it what only tensors allow."""
@@ -245,7 +247,7 @@ def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> 
     if cls in (type, collections.abc.Callable, types.FunctionType):
         return ArgumentKind("class")
     if examples := example_spaces(cls):
-        return ArgumentKind("value", examples[0])
+        return ArgumentKind("value", examples[0], examples[1:])
     if issubclass(cls, Mapping):
         return ArgumentKind("settings", items=arguments[1:2])
     return _by_class(name, cls)
@@ -276,8 +278,8 @@ def _by_class(name: str, cls: type) -> ArgumentKind | None:
         return ArgumentKind("tensor", (WIDTH,))
     if cls is torch.nn.Module:
         return ArgumentKind("module")
-    if (group := group_of(cls)) is not None:
-        return ArgumentKind("value", group)
+    if is_group(cls):
+        return ArgumentKind("group", cls)
     concrete = itertools.filterfalse(inspect.isabstract, _with_subclasses(cls))
     return ArgumentKind("object", next(concrete, cls))
 

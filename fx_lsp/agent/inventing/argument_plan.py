@@ -43,6 +43,7 @@ from fx_lsp.agent.inventing.invented_values import (
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_weights import without_weights
+from fx_lsp.agent.missing.process_group import group_of
 
 Maker = type | FunctionType
 """What is called with invented arguments: a class, or a function that creates a module."""
@@ -315,6 +316,8 @@ class ArgumentPlan:
                 return invented_tensor(kind.value, certain=kind.certain)
             case "array":
                 return torch.ones(kind.value, device="cpu").numpy()
+            case "group":
+                return group_of(kind.value)
             case "object":
                 args, kwargs = self._arguments_of(kind.value, f"{path}.")
                 around, self.within = self.within, (f"{path}.", kind.value)

@@ -30,13 +30,6 @@ def example_spaces(cls: type) -> tuple[Any, ...]:
     return (vector, both, image, numbers) if cls is getattr(package, "Space", None) else examples.get(cls, ())
 
 
-def other_spaces(cls: type) -> tuple[Any, ...]:
-    """Examples to try if one of the class ``cls`` does not work: others of that class, then those of other classes."""
-    base = getattr(_package(cls), "Space", None)
-    own = example_spaces(cls)
-    return (*own, *example_spaces(base)) if own and base is not None else own
-
-
 def _package(cls: type) -> Any:
     """The module that has ``cls`` and the other classes of spaces; None if there is none."""
     names = (cls.__module__, cls.__module__.rpartition(".")[0])

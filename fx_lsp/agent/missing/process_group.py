@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from traceback import walk_tb
 from typing import Any
 
 import torch.distributed
@@ -23,19 +24,22 @@ def make_process_group() -> None:
     torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=1)
 
 
+def is_group(cls: type) -> bool:
+    """Whether ``cls`` is the class of process groups or of meshes of devices."""
+    if not torch.distributed.is_available():
+        return False
+    is_mesh = cls.__name__ == "DeviceMesh" and cls.__module__.startswith("torch.distributed.")
+    return is_mesh or cls is torch.distributed.ProcessGroup
+
+
 def group_of(cls: type) -> Any:
-    """A process group, or a mesh of one device, if ``cls`` is the class of such; otherwise None.
+    """The process group, or the mesh of devices, of one process: an instance of ``cls``, one of these classes.
 
     Raises ImportError if this torch has no fake group.
     """
-    if not torch.distributed.is_available() or cls.__name__ not in ("ProcessGroup", "DeviceMesh"):
-        return None
-    is_group = issubclass(cls, torch.distributed.ProcessGroup)
-    if not is_group and not cls.__module__.startswith("torch.distributed."):
-        return None
     if not torch.distributed.is_initialized():
         make_process_group()
-    if is_group:
+    if cls is torch.distributed.ProcessGroup:
         return torch.distributed.group.WORLD
     from torch.distributed.device_mesh import init_device_mesh
 
@@ -51,13 +55,17 @@ VARIABLES = {
     "MASTER_ADDR": "localhost",
     "MASTER_PORT": "29500",
 }
-"""The environment variables that `torchrun` sets, as for a single process."""
+"""Those of the environment variables that `torchrun` sets for each process which programs read, for a single one."""
 
 
 def lacks_variable(error: BaseException) -> bool:
-    """Whether ``error``, or one that it was raised from, says that one of `VARIABLES` is not set."""
-    keys = [str(key) for cause in causes(error) if isinstance(cause, KeyError) for key in cause.args]
-    return any(key in VARIABLES and key not in os.environ for key in keys)
+    """Whether ``error``, or one that it was raised from, is that of ``os.environ`` without one of `VARIABLES`."""
+    lookup = type(os.environ).__getitem__.__code__
+    for cause in causes(error):
+        frames = [frame for frame, _ in walk_tb(cause.__traceback__)]
+        if isinstance(cause, KeyError) and frames and frames[-1].f_code is lookup:
+            return str(cause.args[0]) in VARIABLES
+    return False
 
 
 def set_variables() -> None:

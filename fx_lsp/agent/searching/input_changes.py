@@ -81,7 +81,7 @@ _TOO_SMALL = (
     re.compile(r"input image \(([^)]+)\) smaller than kernel"),
     re.compile(r"input with spatial size \(([\d, ]+)\)"),
 )
-"""The size of an image, or of what else a convolution or a pooling passes over, that has less than one window."""
+"""The size of an image, or of what else a convolution or a pooling passes over, that is smaller than one window."""
 
 _TOO_SMALL_TO_PAD = re.compile(r"at dimension (\d+) of input (?:torch\.Size\()?\[([\d, ]+)\]")
 """An image whose border, as wide as the padding, can't be reflected."""
@@ -154,9 +154,9 @@ def _too_small_in(text: str) -> list[int]:
     """How many of the last dimensions of an input may be too small, as an error says."""
     found = [re.findall(r"\d+", match[1]) for pattern in _TOO_SMALL for match in pattern.finditer(text)]
     # torch gives sequences a height of 1 before it pools them.
-    counts = [count for sizes in found for count in {len(sizes), len(sizes) - (sizes[0] == "1")}]
+    counts = [count for sizes in filter(None, found) for count in {len(sizes), len(sizes) - (sizes[0] == "1")}]
     padded = [(int(dim), shape.split(",")) for dim, shape in _TOO_SMALL_TO_PAD.findall(text)]
-    return sorted(filter(None, [*counts, *(len(shape) - dim for dim, shape in padded)]))
+    return sorted(count for count in [*counts, *(len(shape) - dim for dim, shape in padded)] if count > 0)
 
 
 def _products(shapes: Sequence[tuple[int, ...]]) -> Iterator[int]:

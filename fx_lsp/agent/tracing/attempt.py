@@ -260,7 +260,7 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit, sha
             answer: object = run.run(on_meta=on_meta)
     except InconclusiveOnMeta as inconclusive:
         certain = inconclusive.certain
-        answer = RetryOnCpu(with_notices(certain, file.notices) if certain and certain.outcome == "failed" else None)
+        answer = RetryOnCpu(None if certain is None else with_notices(certain, file.notices))
     if file.workspace.dependencies != known:
         emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
     if any(held := held_classes(run.root, request.targets, file)):

@@ -10,7 +10,7 @@ import linecache
 import re
 import traceback
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -50,7 +50,7 @@ from fx_lsp.agent.tracing.lacking_setup import OF_SUBCLASSES, lacking_setup
 from fxcore.failures import FailureKind, TraceFailure
 from fxcore.graph import Graph
 from fxcore.node import Node
-from fxcore.proxy import Proxy
+from fxcore.proxy import Attribute, Proxy
 from fxcore.source import SourceSpan
 from fxcore.source.syntax import text_at
 
@@ -182,9 +182,9 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     if isinstance(error, TraceFailure) and (missing := _missing_part(error, built.root)):
         return f"it depends on the result of `{missing}`, which is missing"
     refused = _refused_by_class(cause, belongs)
-    if refused is not None and (missing := missing_behind(refused.node, built.root)):
+    if missing := next(filter(None, (missing_behind(value.node, built.root) for value in refused)), None):
         return f"it depends on the result of `{missing}`, which is missing"
-    may_be_missing = raised_by_program and refused is None and not _is_undefined_name(cause)
+    may_be_missing = raised_by_program and not refused and not _is_undefined_name(cause)
     if may_be_missing and (called := next(itertools.chain(*called_stand_ins()), None)):
         return f"it raises {_told(cause, belongs)}, possibly because `{called}` is missing"
     modules, bases = missing_parts(built.root)
@@ -194,7 +194,7 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     if not built.recipe.made_up and not weights_are_missing():
         return None
     refuses = _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs) or _REFUSED_BY_TORCH in str(cause)
-    is_certain = isinstance(cause, NameError) or refused is not None or refuses
+    is_certain = isinstance(cause, NameError) or bool(refused) or refuses
     if raised_by_program and not is_certain:
         blamed = "the arguments that fx-lsp invented" if built.recipe.made_up else "weights that could not be loaded"
         return f"it raises {_told(cause, belongs)}, possibly because of {blamed}"
@@ -225,16 +225,16 @@ def _is_lookup_at(span: SourceSpan | None) -> bool:
     return tree is not None and isinstance(tree.body, ast.Subscript)
 
 
-def _doubt_about_modules(error: BaseException, refused: Proxy | None, root: Any) -> str | None:
+def _doubt_about_modules(error: BaseException, refused: Sequence[Proxy], root: Any) -> str | None:
     """Why a trace says nothing that ended with ``error`` at a module that fx-lsp invented, or at what it returned.
 
-    ``refused`` is the traced value that an ``assert`` refuses, if any.
+    ``refused`` are the traced values that an ``assert`` refuses.
     """
     failure = error if isinstance(error, TraceFailure) else None
     if failure is not None and is_invented(_unregistered(failure)):
         return "it calls a module that fx-lsp invented; if the real module is registered, that call would be traced"
-    node = refused.node if refused is not None else failure.node if failure is not None else None
-    sources = _sources(node, root)
+    nodes: list[Node | None] = [value.node for value in refused] or [failure.node if failure is not None else None]
+    sources: Iterable[object] = itertools.chain.from_iterable(_sources(node, root) for node in nodes)
     if str(error.__cause__ or error).startswith(_NO_CONTEXT) and isinstance(root, torch.nn.Module):
         sources = root.modules()  # the error does not have the value, which any of them may have returned
     if any(isinstance(source, InventedModule) for source in sources):
@@ -298,9 +298,6 @@ def _has_proxy(value: object) -> bool:
     return isinstance(value, Proxy)
 
 
-_SYMBOL = re.compile(rf"(?<![\w.]){Proxy.__name__}\(\w+\)")
-"""A traced value, as a message shows it."""
-
 _NO_CONTEXT = f"'{Proxy.__name__}' object does not support the context manager protocol"
 """The beginning of Python's message about a traced value in a ``with`` statement."""
 
@@ -308,18 +305,21 @@ _NO_CONTEXT = f"'{Proxy.__name__}' object does not support the context manager p
 def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     """Whether the program itself raised ``error`` because of traced values.
 
-    That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, shows one or its type in its message; if a
-    ``with`` statement, as in ``with graph.local_scope():``, raised it since they are no context managers; or if all
-    parameters of the function that raised it, or all variables in the test of the ``if`` or ``elif`` that decides about
-    the ``raise``, are traced values.
+    That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, names their type in its message; if a
+    TypeError shows one whose type the function that raised it asks for; if a ``with`` statement, as in
+    ``with graph.local_scope():``, raised it since they are no context managers; or if all parameters of the function
+    that raised it, or all variables in the test of the ``if`` or ``elif`` that decides about the ``raise``, are traced
+    values.
     """
     frame, line = _raised_at(error)
     if frame is None or not belongs(frame.f_code.co_filename):
         return False
     statement = linecache.getline(frame.f_code.co_filename, line)
     is_about_type = isinstance(error, TypeError) or (isinstance(error, AssertionError) and "isinstance(" in statement)
-    named = f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error) or _SYMBOL.search(str(error)) is not None
+    named = f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error)
     if is_about_type and (named or str(error).startswith(_NO_CONTEXT)):
+        return True
+    if isinstance(error, TypeError) and _shows_what_it_asked(error, frame, line):
         return True
     code, names = frame.f_code, frame.f_locals
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -327,6 +327,23 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     asked = [] if is_open else [set(given)]
     asked += [{name for name in _names_in(test) if name in names} for test in _tests_around(code, line)]
     return any(group and all(isinstance(names.get(name), Proxy) for name in group) for group in asked)
+
+
+def _shows_what_it_asked(error: TypeError, frame: FrameType, line: int) -> bool:
+    """Whether the message of ``error`` shows a traced value of which the function that raised it asks the type.
+
+    No ``if`` around the ``raise`` may be about anything else.
+    """
+    asked = (node for node in _nodes(frame.f_code) if isinstance(node, ast.Call))
+    names = {
+        call.args[0].id
+        for call in asked
+        if isinstance(call.func, ast.Name) and call.func.id == "isinstance" and isinstance(call.args[0], ast.Name)
+    }
+    values = {name: value for name, value in frame.f_locals.items() if isinstance(value, Proxy)}
+    shown = any(name in values and repr(values[name]) in str(error) for name in names)
+    around = {name for test in _tests_around(frame.f_code, line) for name in _names_in(test) if name in frame.f_locals}
+    return shown and around <= values.keys()
 
 
 def _raised_at(error: BaseException) -> tuple[FrameType | None, int]:
@@ -358,35 +375,38 @@ def _is_around(node: ast.expr, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or line)
 
 
-def _refused_by_class(error: BaseException, belongs: Belongs) -> Proxy | None:
-    """The traced value, if any, that the program's ``assert`` refuses because of its class."""
+def _refused_by_class(error: BaseException, belongs: Belongs) -> list[Proxy]:
+    """The traced values that the program's ``assert`` refuses because of their class, if it does that."""
     frame, line = _raised_at(error)
     if not isinstance(error, AssertionError) or frame is None or not belongs(frame.f_code.co_filename):
-        return None
+        return []
     names = names_in(frame, line)
     for test in [node.test for node in _nodes(frame.f_code) if isinstance(node, ast.Assert) and is_at(node, line)]:
         for part in conjuncts(test):
-            if (value := _no_tensor(part, names)) is not None or (value := _no_instance(part, names)) is not None:
-                return value
-    return None
+            if refused := _no_tensor(part, names) or _no_instance(part, names):
+                return refused
+    return []
 
 
-def _no_instance(test: ast.expr, names: dict[str, Any]) -> Proxy | None:
-    """The traced value, if any, that ``test`` refuses since it is of another class; of an ``or``, each operand does."""
+def _no_instance(test: ast.expr, names: dict[str, Any]) -> list[Proxy]:
+    """The traced values that ``test`` refuses since they are of another class; in an ``or``, each operand does so.
+
+    Of an attribute, that is the value that has it: its own node may not have been made.
+    """
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
         refused = [_no_instance(part, names) for part in test.values]
-        return None if any(value is None for value in refused) else refused[0]
+        return list(itertools.chain.from_iterable(refused)) if all(refused) else []
     match test:
         case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name() | ast.Attribute() as asked, classes]):
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(BaseException):  # an invented value may raise `Misused`, which is not an Exception
                 value = value_of(asked, names)
                 if isinstance(value, Proxy) and not isinstance(value, value_of(classes, names)):
-                    return value
-    return None
+                    return [value.root if isinstance(value, Attribute) else value]
+    return []
 
 
-def _no_tensor(test: ast.expr, names: dict[str, Any]) -> Proxy | None:
-    """The traced value, if any, that ``test`` asks `torch.is_tensor` about: it would hold for a tensor.
+def _no_tensor(test: ast.expr, names: dict[str, Any]) -> list[Proxy]:
+    """The traced value, if any, that ``test`` asks `torch.is_tensor` about, which would hold for a tensor.
 
     Of an ``or``, one operand that asks so is enough.
     """
@@ -396,8 +416,8 @@ def _no_tensor(test: ast.expr, names: dict[str, Any]) -> Proxy | None:
             case ast.Call(func=ast.Attribute() | ast.Name() as called, args=[ast.Name(id=name)], keywords=[]):
                 with contextlib.suppress(Exception):
                     if value_of(called, names) is torch.is_tensor and isinstance(value := names[name], Proxy):
-                        return value
-    return None
+                        return [value]
+    return []
 
 
 def _nodes(code: CodeType) -> list[ast.AST]:

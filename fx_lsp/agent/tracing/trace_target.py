@@ -186,7 +186,8 @@ class TargetRun:
         except InconclusiveOnMeta as inconclusive:
             if not _is_about_meta(inconclusive.__cause__):
                 with contextlib.suppress(InconclusiveOnMeta):
-                    inconclusive.certain = self._failed(ended, built, on_meta)
+                    failed = self._failed(ended, built, on_meta)
+                    inconclusive.certain = inconclusive.certain or (failed if failed.outcome == "failed" else None)
             raise
         return by_default or self._failed(ended, built, on_meta)
 
@@ -370,8 +371,9 @@ class TargetRun:
             return self._out_of_memory(error)
         if on_meta and not (isinstance(error, TraceFailure) and error.kind not in DOUBTFUL):
             inconclusive = InconclusiveOnMeta()
-            if isinstance(error, TraceFailure) and error.kind is FailureKind.FOREIGN_CALL and not _is_about_meta(error):
-                inconclusive.certain = self._failed(error, built, on_meta=False)
+            if isinstance(error, TraceFailure) and error.kind is FailureKind.FOREIGN_CALL and error.node is not None:
+                refused = None if _is_about_meta(error) else self._failed(error, built, on_meta=False)
+                inconclusive.certain = refused if refused and refused.outcome == "failed" else None
             raise inconclusive from error
         if reason := reason_for_doubt(error, built, self._intent, self._owns):
             return self.report("unchecked", reason=reason)

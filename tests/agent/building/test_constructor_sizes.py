@@ -95,12 +95,19 @@ def test_modules_are_built_as_usual_afterwards() -> None:
     assert Block().layer.in_features == 1000
 
 
+class Axes(torch.nn.Module):
+    def __init__(self, one: int, other: int) -> None:
+        super().__init__()
+        self.axes = one, other
+
+
 class Outer(torch.nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         heads = 4
         self.net = Net(Config(), 100, heads=heads)
         self.written = Block(width=48)
+        self.axes = Block(-1) if width < 0 else Axes(-2, -1)
         self.given = Block(width)
 
 

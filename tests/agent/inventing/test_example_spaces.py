@@ -73,6 +73,21 @@ class AnySpace(nn.Module):
         return observations
 
 
+class OnlyBoxes(nn.Module):
+    """Fails for another reason than that of its space."""
+
+    def __init__(self, space: spaces.Box) -> None:
+        super().__init__()
+        self.space = space
+
+    def forward(self, observations: Any) -> Any:
+        raise ValueError("not now")
+
+
+def test_where_a_box_is_taken_no_other_space_is_tried() -> None:
+    assert isinstance(made(OnlyBoxes).space, spaces.Box)
+
+
 def test_where_any_space_is_taken_others_are_tried() -> None:
     assert {*made(AnySpace).layers} == {"image", "vector"}
 

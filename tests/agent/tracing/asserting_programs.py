@@ -28,6 +28,16 @@ def asserts_one_of_two_classes(x: Any, width: int = 4) -> Any:
     return x
 
 
+def asserts_one_of_two_values(x: Any, y: Any) -> Any:
+    assert isinstance(x, list) or isinstance(y, list)
+    return x
+
+
+def shows_a_symbol_and_settings(x: Any, settings: Any) -> Any:
+    assert isinstance(settings, list), f"no list {settings} for {x}"
+    return x
+
+
 def asserts_the_class_of_an_attribute(x: Any, width: int = 4) -> Any:
     assert isinstance(x.items, list)
     return x

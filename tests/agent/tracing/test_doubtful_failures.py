@@ -62,8 +62,15 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
 
 
 def shows_what_it_refuses(x: Any, width: int = 4) -> Any:
-    if not isinstance(x, list) and width:
-        raise TypeError(f"no list of floats: {x!r}")
+    if isinstance(x, list) and width:
+        return x
+    raise TypeError(f"no list of floats: {x!r}")
+
+
+def shows_a_symbol_and_a_number(x: Any, width: int = 4) -> Any:
+    x = x[0] if isinstance(x, list) else x
+    if width not in (1, 2):
+        raise TypeError(f"no float: {width}, given {x}")
     return x
 
 
@@ -92,6 +99,8 @@ def within(x: Any) -> Any:
         (lambda self, x: asserting_programs.asserts_one_of_two_classes(x), True),
         (lambda self, x: asserting_programs.asserts_the_class_of_an_attribute(x), True),
         (lambda self, x: shows_what_it_refuses(x), True),
+        (lambda self, x: shows_a_symbol_and_a_number(x), False),
+        (lambda self, x: asserting_programs.shows_a_symbol_and_settings(x, {}), False),
         (lambda self, x: asserting_programs.asserts_what_holds_and_a_number(x), False),
         (lambda self, x: asserting_programs.asserts_a_tensor_or_a_number(x), True),
         (lambda self, x: asserting_programs.asserts_that_a_number_is_a_tensor(x), False),
@@ -114,6 +123,8 @@ def within(x: Any) -> Any:
         "the program asserts one of two classes of a symbol",
         "the program asserts the class of a symbol's attribute",
         "the program shows the symbol that it refuses",
+        "the program shows a symbol beside the made-up number that it refuses",
+        "the program shows a symbol beside the made-up settings whose class it asserts",
         "the program asserts a class that the symbol has",
         "the program asserts that a symbol is a tensor, or something about a made-up number",
         "the program asserts that a made-up number is a tensor",
@@ -131,6 +142,20 @@ def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, i
         lambda file: file in (__file__, asserting_programs.__file__),
     )
     assert (doubted is None) == is_believed
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_an_assert_that_also_asks_for_the_class_of_what_an_invented_module_returns_is_doubtful(is_first: bool) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        values = (self.part(x), x) if is_first else (x, self.part(x))
+        return asserting_programs.asserts_one_of_two_values(*values)
+
+    net: Any = type("Net", (nn.Module,), {"forward": forward})()
+    net.part = InventedModule()
+    with pytest.raises(fxcore.failures.TraceFailure) as caught:
+        tracer_for(None, (InventedModule,)).trace(net)
+    built = Built(net, None, None, Recipe(Snippet("Net", 1), made_up=True), "Net()")
+    assert reason_for_doubt(caught.value, built, "assumed", lambda file: file != "library")
 
 
 def test_what_an_invented_module_returns_may_be_a_context_manager() -> None:

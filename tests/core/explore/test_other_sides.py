@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from fxcore.explore import explore
+from fxcore.explore.decisions import Decisions
+from fxcore.explore.explorer import MOST_NODES_WITHOUT_NEWS
 from fxcore.explore.other_sides import explore_other_sides
 
 
@@ -148,3 +150,63 @@ def test_modules_are_left_as_they_were() -> None:
     net = Net()
     assert set(beyond(net)) == {"len(x)"}
     assert net.last is None
+
+
+def of_length(steps: int) -> Callable[[Tensor], Tensor]:
+    """A program that comes back from both sides of its conditions to a long path, whose end depends on the first."""
+
+    def program(x: Tensor) -> Tensor:
+        is_large = False
+        if x.sum() > 0:
+            is_large = True
+            x = x + float(x[0])
+        for _ in range(steps):
+            x = x.relu()
+        return x * len(x) if is_large else x
+
+    return program
+
+
+def test_a_run_that_has_returned_to_the_path_of_the_first_ends() -> None:
+    assert "len(x)" in beyond(of_length(MOST_NODES_WITHOUT_NEWS // 2))
+    long = of_length(2 * MOST_NODES_WITHOUT_NEWS)
+    assert beyond(long) == {"float(x[0])": "x.sum() > 0 is true"}
+    first = explore(long)
+    path = {node.where for node in first.recorded.nodes}
+    run = explore(long, decisions=Decisions(first.decisions.turnable(), path))
+    assert (run.complete, run.saw_enough) == (False, True)
+    assert len(run.recorded.nodes) < 1.5 * MOST_NODES_WITHOUT_NEWS
+
+
+def test_a_handler_that_catches_the_end_of_a_run_finds_nothing() -> None:
+    def program(x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            x = x + float(x[0])
+        for _ in range(4 * MOST_NODES_WITHOUT_NEWS):
+            try:
+                x = x.relu()
+            except:  # noqa: E722
+                x = x * len(x) if x.mean() > 0 else x
+        return x
+
+    assert beyond(program) == {"float(x[0])": "x.sum() > 0 is true"}
+
+
+def test_a_long_branch_of_its_own_is_no_path_of_the_first_run() -> None:
+    def program(x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            for _ in range(4 * MOST_NODES_WITHOUT_NEWS):
+                x = x.relu()
+            return x * len(x)
+        return x
+
+    assert beyond(program) == {"len(x)": "x.sum() > 0 is true"}
+
+
+def test_a_run_that_has_not_met_all_conditions_goes_on() -> None:
+    def program(x: Tensor) -> Tensor:
+        for _ in range(2 * MOST_NODES_WITHOUT_NEWS):
+            x = x.relu()
+        return x + len(x) if x.sum() > 0 else x
+
+    assert beyond(program) == {"len(x)": "x.sum() > 0 is true"}

@@ -161,15 +161,25 @@ class _TwinSearch:
             return similar
         self._end = time.process_time() + MOST_SECONDS
         self._shrink_all()
-        runs_otherwise = True
+        before = self._state
         if self._cost > LARGE and self._written:
             self.found += self._written
             self._shrink_all()
-            runs_otherwise = False
-        if self._make_runnable() is False and not runs_otherwise:
-            return None  # what has the other part of a number that was written twice may be torch's
+        if not self._make_runnable() and self._sizes.keys() & set(self._written):
+            # The same number may also be written in a call of one of torch's layers, where it is not replaced.
+            self._state = before
+            self._make_runnable()
         others = [other for options in OTHER_TWINS if (other := self._other_twin(*options)) is not None]
         return (self._sizes, *others) if self._sizes and others else None
+
+    @property
+    def _state(self) -> tuple[dict[Size, Numbers], int, int, bool]:
+        """The twin that was found last."""
+        return self._sizes, self._cost, self._submodules, self._as_they_are
+
+    @_state.setter
+    def _state(self, state: tuple[dict[Size, Numbers], int, int, bool]) -> None:
+        self._sizes, self._cost, self._submodules, self._as_they_are = state
 
     @functools.cached_property
     def _units(self) -> set[str]:
