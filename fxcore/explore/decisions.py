@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from types import CodeType
 
 from fxcore.node import Node, map_arg
@@ -19,11 +19,20 @@ class Decisions:
     path that no input can take.
     """
 
-    def __init__(self, turned: Collection[Condition] = (), path: Collection[object] = ()) -> None:
+    def __init__(
+        self, turned: Mapping[Condition, int] | None = None, path: Collection[tuple[CodeType, int] | None] = ()
+    ) -> None:
         """``turned`` are the conditions to reverse: their first answer is the opposite of the likely one.
 
-        ``path`` are the places (`Node.where`) of the nodes of the run that met them.
+        With each comes how many nodes had been recorded when it was met before; ``path`` are the places (`Node.where`)
+        of these nodes.
         """
+        turned = turned or {}
+        self.met_at: dict[Condition, int] = {}
+        """How many nodes had been recorded when a condition was first met."""
+        self.recorded = 0
+        """How many nodes have been recorded, on the ``path`` if there is one."""
+        self._last_at = max(turned.values(), default=0)
         self.taken: dict[Condition, bool] = {}
         """For each condition, in the order of the run: whether the unlikely answer leads straight to a ``raise``."""
         self.are_over = False
@@ -43,6 +52,7 @@ class Decisions:
         if is_new and not self.are_over:
             _, code, offset = condition
             self.taken[condition] = raising_truth(code, offset) is (not likely)
+            self.met_at[condition] = self.recorded
         if not self._to_turn:
             return likely
         question = self._question(node)
@@ -54,13 +64,20 @@ class Decisions:
         return answer
 
     @property
-    def all_turned(self) -> bool:
-        """Whether there are conditions to reverse, and the run has met each of them."""
-        return bool(self._to_turn) and self._to_turn <= self.taken.keys()
+    def are_behind(self) -> bool:
+        """Whether there are conditions to reverse, and the run has met them, or has passed where they were met before.
 
-    def turnable(self) -> list[Condition]:
-        """The conditions that are worth reversing: the unlikely answer doesn't lead straight to a ``raise``."""
-        return [condition for condition, only_raises in self.taken.items() if not only_raises]
+        The second operand of an ``or`` is not met if the first is reversed.
+        """
+        has_met_all = self._to_turn <= self.taken.keys()
+        return bool(self._to_turn) and (has_met_all or self.recorded > self._last_at)
+
+    def turnable(self) -> dict[Condition, int]:
+        """The conditions that are worth reversing, each with how many nodes had been recorded when it was met.
+
+        The unlikely answer doesn't lead straight to a ``raise``.
+        """
+        return {condition: self.met_at[condition] for condition, only_raises in self.taken.items() if not only_raises}
 
     def _question(self, node: Node) -> int:
         """Return a number that is the same for all nodes that compute the same from the same inputs."""

@@ -52,7 +52,7 @@ from fxcore.tracing.wrapped_methods import wrapped_methods
 from fxcore.wrap import find_proxy, replace_functions, replace_wrapped
 
 MOST_NODES_WITHOUT_NEWS = 100
-"""How many nodes in turn a run may record on the path of the first run after it has met all conditions to reverse."""
+"""How many nodes in turn a run may record on the path of the first, with the conditions that it reverses behind it."""
 
 
 @dataclass
@@ -70,10 +70,7 @@ class Exploration:
     decisions: Decisions
     """The yes-or-no answers that the run gave."""
     saw_enough: bool = False
-    """Whether the run was ended since it had met all conditions that it reverses, and then found nothing new.
-
-    It may have found something else before, which is in ``sites``.
-    """
+    """Whether the run, which reverses conditions, was ended since it found nothing new behind them (`SawEnough`)."""
 
     @property
     def graph(self) -> Graph | None:
@@ -208,11 +205,13 @@ class _Explorer:
         decisions, known = self._decisions, len(self._sites.found)
         if self._known is not None:
             raise SawEnough
+        is_on_path = node.where in decisions.path
+        decisions.recorded += is_on_path or not decisions.path
         news = known + len(decisions.taken)
-        is_news = news != self._news or node.where not in decisions.path
+        is_news = news != self._news or not is_on_path
         self._rest = MOST_NODES_WITHOUT_NEWS if is_news else self._rest - 1
         self._news = news
-        if self._rest < 0 and decisions.all_turned:
+        if self._rest < 0 and decisions.are_behind:
             self._known, decisions.are_over = known, True
             raise SawEnough
 

@@ -22,7 +22,7 @@ class GaveUp(BaseException):
 
 
 class SawEnough(GaveUp):
-    """The run reverses conditions, has met them all, and has been on the path of the first run for a while."""
+    """The run has left behind the conditions that it reverses, and has been on the path of the first for a while."""
 
 
 @dataclass

@@ -43,11 +43,11 @@ def explore_other_sides(
     other arguments are those of the first run. One run reverses all conditions, and so reaches the rest of an ``and``,
     the other branch of an ``if``, or another turn of a loop. Conditions that only this run meets are reversed in the
     next one. If a run ends early and meets no new conditions, the next run doesn't reverse the condition that led to
-    this end. A run that has met all of its conditions is ended once it has been on the path of the first
-    for a while.
+    this end. A run that has left all of its conditions behind is ended once it has been on the path of
+    the first for a while.
     """
-    tried = dict.fromkeys(first.decisions.turnable())
-    turned = list(tried)
+    tried = first.decisions.turnable()
+    turned = dict(tried)
     known = {site.failure.span for site in first.sites}
     found: list[OtherSide] = []
     path = {node.where for node in first.recorded.nodes}
@@ -55,13 +55,13 @@ def explore_other_sides(
         run = explore(make(), concrete_args, tracer=tracer, examples=examples, decisions=Decisions(turned, path))
         found += _beyond(run, known)
         known |= {other.site.failure.span for other in found}
-        further = [condition for condition in run.decisions.turnable() if condition not in tried]
+        further = {condition: at for condition, at in run.decisions.turnable().items() if condition not in tried}
         blamed = None if run.complete or run.saw_enough else run.decisions.last_turned
         if further:
-            turned += further
-            tried |= dict.fromkeys(further)
+            turned |= further
+            tried |= further
         elif blamed in turned:
-            turned.remove(blamed)
+            del turned[blamed]
         else:
             break
     return found

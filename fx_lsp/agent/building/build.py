@@ -60,9 +60,8 @@ def build_target(
     first: Exception | None = None
     before = dict(namespace)
     for recipe in (target.recipe, *target.fallbacks):
-        seed()
         try:
-            make = partial(build, recipe, file, namespace, folders, on_meta=on_meta)
+            make = partial(_seeded_build, recipe, file, namespace, folders, on_meta=on_meta)
             built = _with_set_up(partial(with_named_files, partial(without_weights, make), folders))
             cls = namespace.get(target.symbol or "")
             if recipe.is_host:
@@ -130,7 +129,6 @@ def _with_set_up(make: Callable[[], Built]) -> Built:
         except Exception as error:
             if not _provided(error):
                 raise
-        seed()
     return make()
 
 
@@ -147,6 +145,14 @@ def _provided(error: Exception) -> bool:
     except Exception:
         return False
     return True
+
+
+def _seeded_build(
+    recipe: Recipe, file: str, namespace: dict[str, Any], folders: Sequence[str], *, on_meta: bool
+) -> Built:
+    """As `build`, with the same random numbers each time, however often building was tried before."""
+    seed()
+    return build(recipe, file, namespace, folders, on_meta=on_meta)
 
 
 def build(recipe: Recipe, file: str, namespace: dict[str, Any], folders: Sequence[str] = (), *, on_meta: bool) -> Built:

@@ -203,6 +203,33 @@ def test_a_long_branch_of_its_own_is_no_path_of_the_first_run() -> None:
     assert beyond(program) == {"len(x)": "x.sum() > 0 is true"}
 
 
+def test_a_condition_behind_a_long_branch_is_reversed_as_well() -> None:
+    def program(x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            for _ in range(4 * MOST_NODES_WITHOUT_NEWS):
+                x = x.sin()
+        for _ in range(2 * MOST_NODES_WITHOUT_NEWS):
+            x = x.relu()
+        return x * len(x) if x.mean() > 0 else x
+
+    assert beyond(program) == {"len(x)": "x.mean() > 0 is true"}
+
+
+def test_the_second_operand_of_an_or_need_not_be_met() -> None:
+    def program(x: Tensor) -> Tensor:
+        if x.sum() > 0 or x.mean() > 1:
+            x = x + float(x[0])
+        for _ in range(8 * MOST_NODES_WITHOUT_NEWS):
+            x = x.relu()
+        return x
+
+    first = explore(program)
+    path = {node.where for node in first.recorded.nodes}
+    run = explore(program, decisions=Decisions(first.decisions.turnable(), path))
+    assert run.saw_enough
+    assert len(run.recorded.nodes) < 2 * MOST_NODES_WITHOUT_NEWS
+
+
 def test_a_run_that_has_not_met_all_conditions_goes_on() -> None:
     def program(x: Tensor) -> Tensor:
         for _ in range(2 * MOST_NODES_WITHOUT_NEWS):
