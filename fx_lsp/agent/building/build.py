@@ -17,7 +17,6 @@ import torch
 import fxcore
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.program_setup import set_up
-from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.importing.tried_imports import tried_import
 from fx_lsp.agent.inventing.argument_synthesis import invent_arguments
 from fx_lsp.agent.inventing.error_words import is_about_invented
@@ -29,6 +28,7 @@ from fx_lsp.agent.missing.missing_modules import MissingModule, RefusingModule
 from fx_lsp.agent.missing.missing_weights import lacks_file, without_weights
 from fx_lsp.agent.missing.named_files import configuration_files, with_named_files
 from fx_lsp.agent.missing.process_group import lacks_process_group, lacks_variable, make_process_group, set_variables
+from fx_lsp.agent.random_seeds import seed
 from fxcore.failures import FailureKind, TraceFailure
 
 MOST_SET_UP = 3

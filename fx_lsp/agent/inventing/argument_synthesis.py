@@ -33,6 +33,7 @@ from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.missing_uses import forget_uses, looking
 from fx_lsp.agent.processes.counted_steps import begin_step
+from fx_lsp.agent.random_seeds import seed
 
 MOST_BUILDS = 80
 """How often a class is built before the search is given up."""
@@ -154,8 +155,9 @@ def _refusal(plan: ArgumentPlan) -> CannotInvent:
 
 
 def _built(plan: ArgumentPlan) -> InventedRoot:
-    """What a plan's arguments build. Raises what the program raises."""
+    """What a plan's arguments build, the same however many were tried before. Raises what the program raises."""
     begin_step()
+    seed()
     forget_uses()  # with other arguments, the program may have used what is missing
     has_tensors = any(kind.name == "tensor" for kind in plan.kinds.values())
     return InventedRoot(plan.build(probing=False), plan.shown, has_tensors)

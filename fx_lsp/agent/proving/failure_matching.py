@@ -19,13 +19,13 @@ from typing import Any, TypeVar
 
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.custom_tracer import tracer_for
-from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.importing.workspace_importer import lines_of
 from fx_lsp.agent.messages import Failure, Span, Target
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.proving.failed_builds import FailedBuilds, NotBuilt
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.trial_programs import build_traceable
+from fx_lsp.agent.random_seeds import seed
 from fx_lsp.agent.traceback_steps import to_failure
 from fx_lsp.agent.tracing.trace_target import DOUBTFUL, ImportedFile
 from fxcore.explore import explore

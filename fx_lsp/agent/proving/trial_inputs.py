@@ -14,10 +14,10 @@ from typing import Any, Literal
 import torch
 
 from fx_lsp.agent.building.build import build_target, part_of
-from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.messages import Snippet, Target
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.trial_programs import Program
+from fx_lsp.agent.random_seeds import seed_all
 from fx_lsp.agent.running.line_coverage import Part, Seen, recording_lines
 from fx_lsp.agent.running.observation import (
     Input,

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.building.build import Built, build_target
-from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.importing.stand_ins import missing_parts
 from fx_lsp.agent.messages import Target
 from fx_lsp.agent.proving.edited_function import function_in
 from fx_lsp.agent.proving.failed_builds import NotBuilt
 from fx_lsp.agent.proving.function_beginning import beginning_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
+from fx_lsp.agent.random_seeds import seed_all
 from fx_lsp.agent.running.observation import (
     Input,
     filled_memory,

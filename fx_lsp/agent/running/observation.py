@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
-from fx_lsp.agent.building.random_seeds import SEED, seed_all
 from fx_lsp.agent.missing.random_weights import add_noise
+from fx_lsp.agent.random_seeds import SEED, seed_all
 from fx_lsp.agent.running.kept_state import KeptState
 from fx_lsp.agent.running.plain_values import Digest, compact, tensors_of, to_plain
 from fx_lsp.agent.running.records import Record

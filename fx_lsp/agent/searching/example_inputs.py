@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.messages import Snippet
 from fx_lsp.agent.missing.device_redirection import Devices
+from fx_lsp.agent.random_seeds import seed
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.running.plain_values import map_tensors
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.random_seeds import seed
 from fx_lsp.agent.running.observation import Input, forward_of, modules_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.searching.input_variations import random_values

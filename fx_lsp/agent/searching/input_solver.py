@@ -20,10 +20,10 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.importing.stand_ins import StandIn
 from fx_lsp.agent.inventing.checks.failed_checks import names_in_check, numbers_of_check, shapes_of_check
 from fx_lsp.agent.missing.missing_modules import MissingCall
+from fx_lsp.agent.random_seeds import seed_all
 from fx_lsp.agent.running.meta_run import MetaWeights, to_meta
 from fx_lsp.agent.running.observation import Input, forward_of, modules_of
 from fx_lsp.agent.running.plain_values import map_tensors

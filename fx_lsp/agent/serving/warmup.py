@@ -97,8 +97,8 @@ def _trace_something() -> None:
     """
     import torch
 
-    from fx_lsp.agent.building.random_seeds import seed
     from fx_lsp.agent.missing.device_redirection import Devices
+    from fx_lsp.agent.random_seeds import seed
     from fxcore.explore import explore
 
     class Sample(torch.nn.Linear):

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fx_lsp.agent.building.build import Built
-from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.inventing.invented_values import InventedModule
 from fx_lsp.agent.messages import Capture, Details, Failure, Outcome, Report, Target, Trace
 from fx_lsp.agent.processes.limits import is_out_of_memory
+from fx_lsp.agent.random_seeds import seed
 from fx_lsp.agent.running.meta_run import MOST_INPUTS
 from fx_lsp.agent.running.node_shapes import described
 from fx_lsp.agent.running.observation import Input, call, forward_of

@@ -19,7 +19,6 @@ import torch
 
 import fxcore
 from fx_lsp.agent.building.build import Built, directed, inherits_forward, part_of
-from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.messages import Failure, Recipe, Report, Target
 from fx_lsp.agent.missing.device_redirection import Devices
@@ -30,6 +29,7 @@ from fx_lsp.agent.missing.missing_uses import (
     forget_uses,
     used_stand_in,
 )
+from fx_lsp.agent.random_seeds import seed
 from fx_lsp.agent.traceback_steps import to_failure
 from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency
 from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun

@@ -12,7 +12,6 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from types import FrameType
 
-from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.capturing.modules import MODULES
 from fx_lsp.agent.importing.file_loading import FileLoader
 from fx_lsp.agent.importing.import_tolerance import failures_tolerated
@@ -31,6 +30,7 @@ from fx_lsp.agent.processes.limits import (
 )
 from fx_lsp.agent.processes.priority import keep_to_one_thread
 from fx_lsp.agent.processes.watchdog import Gone, Hear
+from fx_lsp.agent.random_seeds import seed
 from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
 from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frame, describe

@@ -15,7 +15,6 @@ import torch
 
 from fx_lsp.agent.building.build import Built, build_target, span_of
 from fx_lsp.agent.building.impossible_calls import fails_for_all_arguments
-from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.refused_defaults import may_be_for_its_defaults
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
@@ -28,6 +27,7 @@ from fx_lsp.agent.missing.missing_modules import MissingModule
 from fx_lsp.agent.missing.missing_uses import begin_trace, context_managers, decorators, forget_uses
 from fx_lsp.agent.missing.missing_weights import lacks_file, lacks_weights, weights_are_missing
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
+from fx_lsp.agent.random_seeds import seed
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.searching.example_inputs import example_input, values_for_exploring
 from fx_lsp.agent.traceback_steps import (

@@ -26,7 +26,6 @@ import torch
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.constructor_sizes import Numbers, Size, SizedConstructors, Sizes, as_tuple
 from fx_lsp.agent.building.custom_tracer import tracer_for
-from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.messages import Target
 from fx_lsp.agent.processes.tensor_pickles import dumped
 from fx_lsp.agent.proving.failed_builds import NotBuilt
@@ -46,6 +45,7 @@ from fx_lsp.agent.proving.twins.smaller_numbers import (
     smaller,
 )
 from fx_lsp.agent.proving.twins.twin_inputs import accepts_scaled, input_by_shape
+from fx_lsp.agent.random_seeds import seed
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fxcore.explore import explore

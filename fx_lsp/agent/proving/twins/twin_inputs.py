@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.building.constructor_sizes import Sizes
-from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.proving.run_in_child import ChildRunner
+from fx_lsp.agent.random_seeds import seed_all
 from fx_lsp.agent.running.meta_run import MetaWeights, to_meta
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.running.plain_values import map_tensors
