@@ -15,7 +15,7 @@ import functools
 import inspect
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -134,7 +134,8 @@ class SizedConstructors:
         except (TypeError, ValueError):  # the constructor will say what is wrong
             return args, kwargs
         given = {} if self._depth == 0 else dict(bound.arguments)
-        written = written_numbers(caller, cls, tuple(signature.parameters)) if given else {}
+        place = caller.f_code, caller.f_lineno or 0
+        written = _written_numbers(*place, cls.__name__, tuple(signature.parameters)) if given else {}
         bound.apply_defaults()
         name = f"{cls.__module__}.{cls.__qualname__}"
         received = list(bound.arguments.items())[1:]
@@ -160,29 +161,32 @@ class SizedConstructors:
         return bound.args[1:], bound.kwargs
 
 
-def written_numbers(caller: FrameType, cls: type[Any], parameters: Sequence[str]) -> dict[str, list[Any]]:
-    """The numbers, and lists and tuples of these, written as arguments of ``cls`` in the caller's current line.
+@functools.lru_cache(maxsize=4096)
+def _written_numbers(code: CodeType, line: int, name: str, parameters: tuple[str, ...]) -> dict[str, list[Any]]:
+    """The numbers, and lists and tuples of these, written as arguments of the class ``name`` in a line of a function.
 
-    If there are several calls of ``cls`` in the line, each of them has one of the values. ``parameters`` are those of
+    If there are several calls of the class in the line, each of them has one of the values. ``parameters`` are those of
     the constructor, the first of which is the object itself.
     """
     found: dict[str, list[Any]] = {}
-    calls = _calls(caller.f_code, caller.f_lineno or 0, cls.__name__)
+    inner = (node for node in ast.walk(tree_of(code) or ast.Pass()) if isinstance(node, ast.Call))
+    calls = [call for call in inner if call.lineno <= line <= (call.end_lineno or line) and _callee(call) == name]
     for call in calls:
         plain = itertools.takewhile(lambda argument: not isinstance(argument, ast.Starred), call.args)
         named = [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
         for parameter, node in (*zip(parameters[1:], plain, strict=False), *named):
             with contextlib.suppress(ValueError, TypeError, RecursionError, MemoryError):
-                found.setdefault(parameter, []).append(ast.literal_eval(node))
+                value = ast.literal_eval(node)
+                found.setdefault(parameter, []).append(value)
     return {parameter: values for parameter, values in found.items() if len(values) == len(calls)}
 
 
-@functools.lru_cache(maxsize=4096)
-def _calls(code: CodeType, line: int, name: str) -> tuple[ast.Call, ...]:
-    """The calls in a line of a function whose callee is called ``name``."""
-    calls = (node for node in ast.walk(tree_of(code) or ast.Pass()) if isinstance(node, ast.Call))
-    near = (call for call in calls if call.lineno <= line <= (call.end_lineno or line))
-    return tuple(call for call in near if name in (getattr(call.func, "id", ""), getattr(call.func, "attr", "")))
+def _callee(call: ast.Call) -> str | None:
+    """The name, or the last part of the dotted name, of what is called."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return None
 
 
 def as_tuple(value: Numbers) -> tuple[int, ...]:
