@@ -36,8 +36,11 @@ def test_what_a_failed_recipe_has_set_up_does_not_hide_a_class_of_the_file() -> 
 LOADS_MISSING_WEIGHTS = """
 import torch
 
+def load_weights(path):  # torch's own would be replaced for all other tests, too
+    raise FileNotFoundError(path)
+
 def load_pretrained(net):
-    net.load_state_dict(torch.load("no_such_file.pth"))
+    net.load_state_dict(load_weights("no_such_file.pth"))
 
 class Net(torch.nn.Module):
     def __init__(self):
