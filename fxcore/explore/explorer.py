@@ -123,9 +123,11 @@ class _Explorer:
         self._replaced: set[int] = set()
         self._probing = 0
         self._news = 0
+        """How many sites and conditions had been met when a node was last recorded."""
         self._known: int | None = None
         """How many sites had been found when the run was ended as `SawEnough`; what comes later does not count."""
         self._rest = MOST_NODES_WITHOUT_NEWS
+        """How many more nodes may be recorded until something new is met."""
 
     def explore(self, root: Any, concrete_args: Any, order: ExecOrderTracer | None) -> Exploration:
         """Trace ``root`` once, as `fxcore.explore.explore` does."""

@@ -61,7 +61,7 @@ def build_target(
     before = dict(namespace)
     for recipe in (target.recipe, *target.fallbacks):
         try:
-            make = partial(_seeded_build, recipe, file, namespace, folders, on_meta=on_meta)
+            make = partial(build, recipe, file, namespace, folders, on_meta=on_meta)
             built = _with_set_up(partial(with_named_files, partial(without_weights, make), folders))
             cls = namespace.get(target.symbol or "")
             if recipe.is_host:
@@ -147,20 +147,15 @@ def _provided(error: Exception) -> bool:
     return True
 
 
-def _seeded_build(
-    recipe: Recipe, file: str, namespace: dict[str, Any], folders: Sequence[str], *, on_meta: bool
-) -> Built:
-    """As `build`, with the same random numbers each time, however often building was tried before."""
-    seed()
-    return build(recipe, file, namespace, folders, on_meta=on_meta)
-
-
 def build(recipe: Recipe, file: str, namespace: dict[str, Any], folders: Sequence[str] = (), *, on_meta: bool) -> Built:
     """Run the recipe: in the file's own ``namespace``, or in a new one if the recipe comes from another file.
+
+    It begins with the same random numbers each time, however often building was tried before.
 
     Raises what the user's code raises; the frames of a snippet have the file's name and lines. Raises `CannotInvent` if
     arguments have to be invented and no arguments work. ``folders`` are the workspace's.
     """
+    seed()
     at, names = (recipe.file, {"__name__": "<recipe>"}) if recipe.file else (file, namespace)
     with Devices(on_meta=on_meta):
         for snippet in recipe.setup:

@@ -1,4 +1,7 @@
-"""A process group of one process, for a constructor that requires one: nothing is sent anywhere."""
+"""What a launcher such as `torchrun` sets up, for a constructor that requires it: as for one process.
+
+That is a process group, which sends nothing anywhere, and environment variables.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,17 @@ from typing import Any
 import torch.distributed
 
 from fx_lsp.agent.traceback_steps import causes, describe
+
+VARIABLES = {
+    "RANK": "0",
+    "WORLD_SIZE": "1",
+    "LOCAL_RANK": "0",
+    "LOCAL_WORLD_SIZE": "1",
+    "GROUP_RANK": "0",
+    "MASTER_ADDR": "localhost",
+    "MASTER_PORT": "29500",
+}
+"""Environment variables that `torchrun` sets and programs read, with the values for a single process."""
 
 
 def lacks_process_group(error: BaseException) -> bool:
@@ -44,18 +58,6 @@ def group_of(cls: type) -> Any:
     from torch.distributed.device_mesh import init_device_mesh
 
     return init_device_mesh("cpu", (1,))
-
-
-VARIABLES = {
-    "RANK": "0",
-    "WORLD_SIZE": "1",
-    "LOCAL_RANK": "0",
-    "LOCAL_WORLD_SIZE": "1",
-    "GROUP_RANK": "0",
-    "MASTER_ADDR": "localhost",
-    "MASTER_PORT": "29500",
-}
-"""Those of the environment variables that `torchrun` sets for each process which programs read, for a single one."""
 
 
 def lacks_variable(error: BaseException) -> bool:

@@ -334,12 +334,11 @@ def _shows_what_it_asked(error: TypeError, frame: FrameType, line: int) -> bool:
 
     No ``if`` around the ``raise`` may be about anything else.
     """
-    asked = (node for node in _nodes(frame.f_code) if isinstance(node, ast.Call))
-    names = {
-        call.args[0].id
-        for call in asked
-        if isinstance(call.func, ast.Name) and call.func.id == "isinstance" and isinstance(call.args[0], ast.Name)
-    }
+    names = []
+    for node in _nodes(frame.f_code):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), *_]):
+                names.append(name)
     values = {name: value for name, value in frame.f_locals.items() if isinstance(value, Proxy)}
     shown = any(name in values and repr(values[name]) in str(error) for name in names)
     around = {name for test in _tests_around(frame.f_code, line) for name in _names_in(test) if name in frame.f_locals}
