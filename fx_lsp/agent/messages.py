@@ -200,8 +200,8 @@ class Trace:
     details: bool = False
     """Whether the `Report` of each target that was traced or failed is to be followed by `Details`. With another
     capture than ``fx``, `Details` are sent only of what could be captured, and the report has only the verdict."""
-    slow_work: Failure | None = None
-    """The statement in which an earlier import ran out of time. If it is given, only the file's definitions are run."""
+    costly_work: Failure | None = None
+    """The statement in which an earlier import exceeded a limit. If given, only the file's definitions are run."""
     capture: Capture = "fx"
     """How to capture the targets. ``costs`` are sent only for ``fx``."""
     costs: bool = False

@@ -5,7 +5,7 @@ from fx_lsp.rules import Rule, remark, subject
 
 
 def message(failure: Failure, expression: str) -> str:
-    """What was skipped, and why: it does work, or it took too long."""
+    """What was skipped, and why: it does work, or exceeds a limit."""
     return (
         f"{subject(expression)} was skipped because it does more than define names: fx-lsp ran only the definitions of "
         f'this file. Move such work under `if __name__ == "__main__":`.{remark(failure) if failure.error else ""}'
@@ -18,7 +18,8 @@ RULE = Rule(
     why="""\
 fx-lsp imports a file before it traces the models in that file. A script that trains, downloads, asks for input or exits
 at its top level would do so every time. fx-lsp therefore runs only the imports, definitions and assignments of such a
-file, and does not check anything that depends on the rest. It does the same with a file whose import runs out of time.
+file, and does not check anything that depends on the rest. It does the same with a file whose import takes too long or
+needs too much memory.
 
 - Move the work under `if __name__ == "__main__":`, or into a function.""",
     bad="""\

@@ -16,38 +16,28 @@ take up almost no memory during tracing, so they hardly count.
 - If the model really is that large, trace a smaller configuration or raise the
   limit, `fxLsp.memoryLimit` or `--memory-limit`.""",
     bad="""\
-import torch
 import torch.fx
 from torch import nn
 
 
-class Table(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = nn.Parameter(torch.tensor([1.0] * (1 << 40)))
-
+class Weighted(nn.Module):
     def forward(self, x):
-        return x * self.weight
+        return x * sum([1.0] * (1 << 40))
 
 
-traced = torch.fx.symbolic_trace(Table())
+traced = torch.fx.symbolic_trace(Weighted())
 """,
     good="""\
-import torch
 import torch.fx
 from torch import nn
 
 
-class Table(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = nn.Parameter(torch.tensor([1.0] * (1 << 4)))
-
+class Weighted(nn.Module):
     def forward(self, x):
-        return x * self.weight
+        return x * sum([1.0] * (1 << 4))
 
 
-traced = torch.fx.symbolic_trace(Table())
+traced = torch.fx.symbolic_trace(Weighted())
 """,
     text=(
         "{subject} needs more memory than the limit for tracing allows. Build a smaller module for tracing, or raise "

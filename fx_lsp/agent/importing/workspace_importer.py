@@ -60,7 +60,7 @@ class Workspace:
         """Provides a top-level package that no finder has found, and returns its spec; None if it must not."""
         self.running: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         """Makes the context in which the code of a module runs."""
-        self._slow_work = request.slow_work
+        self._costly_work = request.costly_work
         self.take_texts(request.overlays)
 
     @property
@@ -119,15 +119,15 @@ class Workspace:
         self.loaded = module
         return module
 
-    def slow_work_in(self, path: str) -> Failure | None:
-        """The notice about work in the file at ``path`` that made an earlier import run out of time, if any."""
-        work = self._slow_work
+    def costly_work_in(self, path: str) -> Failure | None:
+        """The notice about work in the file at ``path`` that made an earlier import exceed a limit, if any."""
+        work = self._costly_work
         return work if work is not None and real(work.chain[-1].span.file) == real(path) else None
 
     def define_entry_point_names(self, module: ModuleType) -> None:
         """Define names that the file's ``module`` reads but defines only if the file is run as a script."""
         text = self._source()
-        if self._slow_work is None and ("__main__" in text or "global " in text):
+        if self._costly_work is None and ("__main__" in text or "global " in text):
             with contextlib.suppress(SyntaxError, ValueError, RecursionError), self.running():
                 define_entry_point_names(ast.parse(text), self.file, vars(module), self.repair)
 
@@ -345,18 +345,18 @@ class _Loader(importlib.machinery.SourceFileLoader):
         if self._own_spec is not None:
             module.__spec__ = self._own_spec  # the import has replaced it
             return
-        slow = self._workspace.slow_work_in(self.path)
+        costly = self._workspace.costly_work_in(self.path)
         has_failed = self.path in self._workspace.failing
         is_script = self._workspace.is_script(self.path)
-        tree = self._parsed() if slow or has_failed else self._script()
-        notice = slow or (self._notice_of_work(tree) if tree and is_script else None)
+        tree = self._parsed() if costly or has_failed else self._script()
+        notice = costly or (self._notice_of_work(tree) if tree and is_script else None)
         if tree is None or not (notice or has_failed or is_notebook(self.path)):
             with self._workspace.running():
                 super().exec_module(module)
             return
         if notice is not None:
             self._workspace.left_out.append(notice)
-        leave_out_work = is_script or slow is not None
+        leave_out_work = is_script or costly is not None
         with self._workspace.running():
             run_definitions(tree, self.path, vars(module), self._workspace.repair, leave_out_work=leave_out_work)
 

@@ -17,7 +17,8 @@ MOST = 100
 def reporting_denials(emit: Emit, belongs: Belongs) -> Emit:
     """``emit``, with what is denied to this process from now on added to the reports.
 
-    ``belongs`` returns whether a file is the workspace's. A denial is reported only if code in such a file led to it.
+    ``belongs`` returns whether a file is the workspace's. A denial is reported only if code in such a file led to it,
+    and what a package tries while it is imported only if the import then fails: many packages can do without.
     """
     denials = _Denials(belongs)
     GUARD.on_denial(denials.note)
@@ -28,12 +29,19 @@ class _Denials:
     def __init__(self, belongs: Belongs) -> None:
         self._belongs = belongs
         self._found: dict[Failure, None] = {}
+        self._in_packages: set[Failure] = set()
+        """Those of `_found` that happened while a package was being imported."""
 
     def note(self, what: str, frame: FrameType) -> None:
         """Record that ``what``, which ``frame`` asked for, was denied."""
         chain = chain_of_frame(frame, self._belongs)
         if chain and len(self._found) < MOST:
-            self._found[Failure("denied", what, chain)] = None
+            denial = Failure("denied", what, chain)
+            self._found[denial] = None
+            if self._imports_package(frame):
+                self._in_packages.add(denial)
+            else:
+                self._in_packages.discard(denial)
 
     def added_to(self, report: Report) -> Report:
         """``report`` with all denials, as notices; a denial replaces the failure that it has caused at its place."""
@@ -42,8 +50,19 @@ class _Denials:
         for failure in report.failures:
             denial = denied.pop(self._place(failure), None)
             failures.append(failure if denial is None else dataclasses.replace(denial, subject=report.outcome))
-        others = [notice for notice in report.notices if self._place(notice) not in denied]
-        return dataclasses.replace(report, failures=tuple(failures), notices=(*others, *denied.values()))
+        places = {self._place(notice) for notice in report.notices}
+        left = {place: it for place, it in denied.items() if place in places or it not in self._in_packages}
+        others = [notice for notice in report.notices if self._place(notice) not in left]
+        return dataclasses.replace(report, failures=tuple(failures), notices=(*others, *left.values()))
+
+    def _imports_package(self, frame: FrameType) -> bool:
+        """Whether ``frame`` runs on behalf of an import that code of the workspace has made of other code."""
+        at: FrameType | None = frame
+        while at is not None and not self._belongs(at.f_code.co_filename):
+            if at.f_code.co_name == "<module>":
+                return True
+            at = at.f_back
+        return False
 
     def _place(self, failure: Failure) -> Span | None:
         """The innermost place of the failure in the workspace."""

@@ -28,7 +28,7 @@ from fx_lsp.agent.serving.remembered_proofs import RememberedProofs
 from fx_lsp.agent.serving.reply_filter import is_answer, only_strings
 from fx_lsp.agent.serving.service import Service
 from fx_lsp.agent.serving.traced_plans import TracedPlans
-from fx_lsp.agent.tracing.attempt import Imported, SlowImport
+from fx_lsp.agent.tracing.attempt import CostlyImport, Imported
 from fx_lsp.agent.tracing.death_reports import death_report, describe_exit
 from fx_lsp.agent.tracing.trace_request import TraceSession
 
@@ -60,8 +60,8 @@ class _Request:
     dependencies: set[str] = field(default_factory=set)
     third_party: dict[str, None] = field(default_factory=dict)
     """Modules from outside the workspace that the request has imported, in order."""
-    slow_work: Failure | None = None
-    """The work in the running session's `SlowImport`, if it sent one; its other answers are then ignored."""
+    costly_work: Failure | None = None
+    """The work in the running session's `CostlyImport`, if it sent one; its other answers are then ignored."""
     answered: bool = False
     cancelled: bool = False
     kept: KeptChild[_Request] | None = None
@@ -288,9 +288,9 @@ class ForkService(Service[_Request]):
             self._gone(request, child)
 
     def _heard(self, request: _Request, item: object) -> None:
-        if isinstance(item, SlowImport):
+        if isinstance(item, CostlyImport):
             is_first = not request.is_second_try and isinstance(item.work, Failure)  # it can be anything
-            request.slow_work = item.work if is_first else None
+            request.costly_work = item.work if is_first else None
         elif isinstance(item, Imported):
             request.imported = True
             request.note(item)
@@ -307,7 +307,7 @@ class ForkService(Service[_Request]):
 
     def _counts(self, item: object, request: _Request) -> bool:
         """Whether to pass ``item`` on to the server as an answer to ``request``."""
-        return is_answer(item, request.message) and not request.cancelled and request.slow_work is None
+        return is_answer(item, request.message) and not request.cancelled and request.costly_work is None
 
     def _gone(self, request: _Request, child: ChildProcess) -> None:
         remove(scratch_folder(child.pid))
@@ -340,10 +340,10 @@ class ForkService(Service[_Request]):
             return
         trace = request.sessions.popleft()
         left = [target for target in trace.targets if target.key in request.waiting]
-        if request.slow_work is not None:
+        if request.costly_work is not None:
             request.is_second_try = True
-            request.sessions.append(replace(trace, targets=tuple(left), slow_work=request.slow_work))
-            request.slow_work = None
+            request.sessions.append(replace(trace, targets=tuple(left), costly_work=request.costly_work))
+            request.costly_work = None
             return
         if left and not request.is_second_try and not (child.overdue and not request.imported):
             request.is_second_try = True
@@ -360,7 +360,7 @@ def _trace(trace: Trace, builtin: Collection[str], emit: Emit) -> None:
 
 def _is_plain(trace: Trace) -> bool:
     """Whether a trace asks for nothing but reports, so that a session that was kept can answer it."""
-    return trace.capture == "fx" and not (trace.details or trace.costs or trace.inputs or trace.slow_work)
+    return trace.capture == "fx" and not (trace.details or trace.costs or trace.inputs or trace.costly_work)
 
 
 def _session_seconds(trace: Trace) -> float:

@@ -52,8 +52,8 @@ class Imported:
 
 @wire_message
 @dataclass(frozen=True)
-class SlowImport:
-    """A message to the agent: the import ran out of time in a statement at the top level of a workspace file."""
+class CostlyImport:
+    """A message to the agent: the import exceeded a limit in a statement at the top level of a workspace file."""
 
     work: Failure
     """A ``definitions-only`` notice about that statement."""

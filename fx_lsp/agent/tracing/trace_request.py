@@ -34,7 +34,7 @@ from fx_lsp.agent.random_seeds import seed
 from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
 from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frame, describe
-from fx_lsp.agent.tracing.attempt import Attempt, Imported, SlowImport, run_attempt
+from fx_lsp.agent.tracing.attempt import Attempt, CostlyImport, Imported, run_attempt
 from fx_lsp.agent.tracing.target_rounds import TargetRounds
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fxcore.accelerators import OnCpu, may_use_accelerator
@@ -102,17 +102,24 @@ class TraceSession:
         chain = chain_of_error(error, self.workspace.owns)
         if is_out_of_memory(error):
             lift_memory_limit()
-            self._give_up("out-of-memory", Failure("memory-limit", describe(error), chain))
+            failure = Failure("memory-limit", describe(error), chain)
+            self._import_exceeded("out-of-memory", failure, "the import needed too much memory")
         else:
             self._give_up("not-imported", Failure("import", describe(error), chain))
 
     def _import_timed_out(self, frame: FrameType | None) -> None:
-        seconds = self._request.limits.seconds
-        error = f"the import took longer than {seconds_in_words(seconds)}"
-        chain = chain_of_frame(frame, self.workspace.owns)
-        if self._request.slow_work is None and (work := _work_of_module(chain)):
-            self.emit(SlowImport(Failure("definitions-only", error, (work,))))
-        self._give_up("timed-out", Failure("time-limit", error, chain))
+        error = f"the import took longer than {seconds_in_words(self._request.limits.seconds)}"
+        failure = Failure("time-limit", error, chain_of_frame(frame, self.workspace.owns))
+        self._import_exceeded("timed-out", failure, error)
+
+    def _import_exceeded(self, outcome: Outcome, failure: Failure, why: str) -> None:
+        """Report that the import exceeded a limit, having asked the agent to run only the definitions if that may help.
+
+        Which limit a file exceeds first depends on how busy the machine is, so that all are treated alike.
+        """
+        if self._request.costly_work is None and (work := _work_of_module(failure.chain)):
+            self.emit(CostlyImport(Failure("definitions-only", why, (work,))))
+        self._give_up(outcome, failure)
 
     def _emit_imported(self, elsewhere: tuple[str, ...] = ()) -> None:
         self.emit(Imported(self.workspace.dependencies, elsewhere, self.workspace.take_compiled()))

@@ -63,6 +63,23 @@ async def test_the_audit_hook_alone_denies_as_much(connect: Connect, tmp_path: P
     assert len(missing) == (0 if not without else len(without.split(",")))
 
 
+@pytest.mark.parametrize(("endings", "kinds"), [("except OSError: pass", []), ("finally: pass", ["denied"])])
+async def test_what_a_package_tries_while_it_is_imported(
+    connect: Connect, tmp_path: Path, endings: str, kinds: list[str]
+) -> None:
+    """Many packages ask whether there is a network or a tool, and can do without: nobody has to hear of it."""
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    (packages / "asks_the_system.py").write_text(
+        f"import socket\ntry:\n    socket.socket().bind(('::1', 0))\n{endings}\n"
+    )
+    client = connect(env={"PYTHONPATH": str(packages)})
+    file = client.write("net.py", "import asks_the_system\n\ndef model(x):\n    return x.relu()\n")
+    report = (await client.trace(file, "model")).only
+    assert report.outcome == "traced"
+    assert [notice.kind for notice in report.notices] == kinds
+
+
 async def test_the_environment_that_a_child_sees(client: Client) -> None:
     file = client.write(
         "net.py",

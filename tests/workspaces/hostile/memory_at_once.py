@@ -1,6 +1,6 @@
 """Takes all memory at once."""
 
-# expect memory-limit: more memory
+# expect definitions-only: too much memory
 
 import torch
 

@@ -1,6 +1,6 @@
 """Takes all memory, piece by piece."""
 
-# expect memory-limit: more memory
+# expect definitions-only: too much memory
 
 import torch
 

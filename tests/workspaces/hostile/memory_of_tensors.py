@@ -1,6 +1,6 @@
 """Takes all memory for a tensor."""
 
-# expect memory-limit: more memory
+# expect definitions-only: too much memory
 
 import torch
 
