@@ -14,6 +14,7 @@ from itertools import dropwhile, islice, takewhile
 from traceback import walk_tb
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 
+from fx_lsp.agent.building.absent_attributes import is_absent, lacking
 from fx_lsp.agent.frame_code import is_at, names_used, tree_of
 
 _REFUSED_CALL = re.compile(
@@ -46,17 +47,17 @@ def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable
     """Whether the constructor of ``cls`` raised ``error`` because of its own code, whatever arguments it was given.
 
     That is so if a call does not fit its callee, if an installed module has no attribute of a name (``np.float``), if
-    the program assigns to an attribute that an installed base class only lets it read (``self.hparams = …``), or if it
-    calls a method of an installed base class before another one that sets what the method needs; and if this code, like
-    each call that leads to it, is always run, and each call is always made to the same callee: a class or function that
-    the file names, or the base class. A loop counts as run only if the program itself says how often. ``belongs`` says
-    which files are the program's.
+    the program assigns to an attribute that an installed base class only lets it read (``self.hparams = …``), if it
+    calls a method of an installed base class before another one that sets what the method needs, or if it reads an
+    attribute that it never sets; and if this code, like each call that leads to it, is always run, and each call is
+    always made to the same callee: a class or function that the file names, or the base class. A loop counts as run
+    only if the program itself says how often. ``belongs`` says which files are the program's.
     """
     constructor = getattr(getattr(cls, "__init__", None), "__code__", None)
     steps = list(dropwhile(lambda step: step.frame.f_code is not constructor, _steps(error.__traceback__)))
     if isinstance(error, AttributeError) and (refused := _READ_ONLY.match(str(error))):
         return _is_always_assigned(steps, refused[1] or refused[2], belongs)
-    if isinstance(error, AttributeError) and steps and _is_never_set(steps, error, belongs):
+    if isinstance(error, AttributeError) and steps and _always_lacks_attribute(steps, error, belongs):
         return True
     is_call = isinstance(error, TypeError) and _REFUSED_CALL.match(str(error)) is not None
     module, name = _missing_attribute(error) if isinstance(error, AttributeError) else (None, None)
@@ -162,16 +163,19 @@ def _is_always_assigned(steps: Sequence[_Step], name: str, belongs: Callable[[st
     return is_assigned and _is_installed(home, belongs) and all(_is_always_called(step, belongs) for step in around)
 
 
+def _always_lacks_attribute(steps: Sequence[_Step], error: AttributeError, belongs: Callable[[str], bool]) -> bool:
+    """Whether the ``steps`` always lead to code that reads an attribute that the instance does not have."""
+    return _is_never_set(steps, error, belongs) or _is_always_lacking(steps, error, belongs)
+
+
 def _is_never_set(steps: Sequence[_Step], error: AttributeError, belongs: Callable[[str], bool]) -> bool:
     """Whether the ``steps`` always lead to a method of an installed base class that reads an attribute of the instance.
 
     Only other methods of such classes set the attribute, and the constructor does not call these.
     """
-    last, owner = steps[-1].frame, steps[0].frame.f_locals.get("self")
+    owner = steps[0].frame.f_locals.get("self")
     own = [*takewhile(lambda step: belongs(step.frame.f_code.co_filename), steps)]
-    lacks, name = error.obj, error.name
-    if last.f_code.co_name == "__getattr__" and last.f_code.co_argcount == 2:  # torch's own names neither
-        lacks, name = (last.f_locals.get(argument) for argument in last.f_code.co_varnames[:2])
+    lacks, name = lacking(error)
     if lacks is not owner or not own or len(own) == len(steps):
         return False
     methods = [value for cls in type(owner).__mro__ for value in vars(cls).values() if isinstance(value, FunctionType)]
@@ -179,6 +183,23 @@ def _is_never_set(steps: Sequence[_Step], error: AttributeError, belongs: Callab
     used = {one for step in steps for one in names_used(step.frame.f_code)}
     are_others = all(not belongs(setter.__code__.co_filename) and setter.__name__ not in used for setter in setters)
     return bool(setters) and are_others and all(_is_always_called(step, belongs) for step in own)
+
+
+def _is_always_lacking(steps: Sequence[_Step], error: AttributeError, belongs: Callable[[str], bool]) -> bool:
+    """Whether the ``steps`` always lead to code that reads an attribute of its instance that nothing ever sets."""
+    owner, name = lacking(error)
+    *around, last = [*takewhile(lambda step: step.name != "__getattr__", steps)] or steps
+    if owner is None or last.frame.f_locals.get("self") is not owner:
+        return False
+    statement = _statement_always_run(last, belongs)
+    is_read = statement is not None and any(
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and _is_own_self(node.value)
+        and _is_evaluated(node, statement, last)
+        for node in ast.walk(statement)
+    )
+    return is_read and all(_is_always_called(step, belongs) for step in around) and is_absent(owner, name, belongs)
 
 
 def _sets(code: CodeType, name: str) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 import fxcore
+from fx_lsp.agent.building.absent_attributes import is_absent, lacking
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.frame_code import conjuncts, is_at, names_in, tree_of, value_of
 from fx_lsp.agent.importing.stand_ins import (
@@ -194,7 +195,7 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     if not built.recipe.made_up and not weights_are_missing():
         return None
     refuses = _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs) or _REFUSED_BY_TORCH in str(cause)
-    is_certain = isinstance(cause, NameError) or bool(refused) or refuses
+    is_certain = isinstance(cause, NameError) or bool(refused) or refuses or _lacks_attribute(cause, belongs)
     if raised_by_program and not is_certain:
         blamed = "the arguments that fx-lsp invented" if built.recipe.made_up else "weights that could not be loaded"
         return f"it raises {_told(cause, belongs)}, possibly because of {blamed}"
@@ -252,6 +253,11 @@ def _unregistered(failure: TraceFailure) -> object:
 def _told(error: BaseException, belongs: Belongs) -> str:
     """An error with its place, in words that name nothing of fx-lsp's own."""
     return told(Failure("", describe(in_plain_words(error, ())), chain_of_error(error, belongs)))
+
+
+def _lacks_attribute(error: BaseException, belongs: Belongs) -> bool:
+    """Whether ``error`` says that a module lacks an attribute that it never gets."""
+    return isinstance(error, AttributeError) and is_absent(*lacking(error), belongs)
 
 
 def _is_undefined_name(error: BaseException) -> bool:
@@ -388,7 +394,7 @@ def _refused_by_class(error: BaseException, belongs: Belongs) -> list[Proxy]:
 
 
 def _no_instance(test: ast.expr, names: dict[str, Any]) -> list[Proxy]:
-    """The traced values that ``test`` refuses since they are of another class; in an ``or``, each operand does so.
+    """The traced values that ``test`` refuses since they are of another class, or not None; in an ``or``, each does so.
 
     Of an attribute, that is the value that has it: its own node may not have been made.
     """
@@ -401,6 +407,9 @@ def _no_instance(test: ast.expr, names: dict[str, Any]) -> list[Proxy]:
                 value = value_of(asked, names)
                 if isinstance(value, Proxy) and not isinstance(value, value_of(classes, names)):
                     return [value.root if isinstance(value, Attribute) else value]
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
+            value = names.get(name)
+            return [value] if isinstance(value, Proxy) else []
     return []
 
 

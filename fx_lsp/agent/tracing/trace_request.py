@@ -18,6 +18,7 @@ from fx_lsp.agent.importing.import_tolerance import failures_tolerated
 from fx_lsp.agent.importing.package_imports import PackageImports
 from fx_lsp.agent.importing.workspace_importer import Workspace, third_party
 from fx_lsp.agent.messages import Failure, Heartbeat, Outcome, Report, Step, Trace
+from fx_lsp.agent.missing.debuggers import pass_over_breakpoints
 from fx_lsp.agent.missing.device_redirection import Devices, stand_in_for_accelerators
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
 from fx_lsp.agent.processes.limits import (
@@ -73,6 +74,7 @@ class TraceSession:
         """
         limit_memory(self._request.limits.memory_mb)
         stand_in_for_accelerators()
+        pass_over_breakpoints()
         keep_to_one_thread()
         last = next(reversed(sys.modules))
         packages = PackageImports(self.workspace.owns, lambda: self.emit(Heartbeat(self._request.id)))

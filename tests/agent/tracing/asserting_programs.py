@@ -51,3 +51,13 @@ def asserts_a_tensor_or_a_number(x: Any, width: int = 4) -> Any:
 def asserts_that_a_number_is_a_tensor(x: Any, width: Any = 4) -> Any:
     assert x is None or torch.is_tensor(width)
     return x
+
+
+def asserts_that_there_is_no_tensor(x: Any, width: int = 4) -> Any:
+    assert x is None
+    return x
+
+
+def asserts_that_there_is_no_number(x: Any, width: Any = 4) -> Any:
+    assert width is None
+    return x

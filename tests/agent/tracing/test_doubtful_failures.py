@@ -104,6 +104,8 @@ def within(x: Any) -> Any:
         (lambda self, x: asserting_programs.asserts_what_holds_and_a_number(x), False),
         (lambda self, x: asserting_programs.asserts_a_tensor_or_a_number(x), True),
         (lambda self, x: asserting_programs.asserts_that_a_number_is_a_tensor(x), False),
+        (lambda self, x: asserting_programs.asserts_that_there_is_no_tensor(x), True),
+        (lambda self, x: asserting_programs.asserts_that_there_is_no_number(x), False),
     ],
     ids=[
         "a symbol among its arguments",
@@ -128,6 +130,8 @@ def within(x: Any) -> Any:
         "the program asserts a class that the symbol has",
         "the program asserts that a symbol is a tensor, or something about a made-up number",
         "the program asserts that a made-up number is a tensor",
+        "the program asserts that there is no symbol",
+        "the program asserts that there is no made-up number",
     ],
 )
 def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, is_believed: bool) -> None:

@@ -28,6 +28,9 @@
 # ReadOnly: not-built
 # ReadOnlyInBranch: traced
 # ReadOnlyOfItsOwn: unchecked
+# NeverSet: not-built
+# NeverSetInBranch: traced
+# SetByItsName: unchecked
 
 import math
 
@@ -259,3 +262,24 @@ class ReadOnlyOfItsOwn(Base):
     @property
     def scale(self):
         return 2
+
+
+class NeverSet(Base):
+    def __init__(self, width):
+        super().__init__(width)
+        self.apply(self.fill_weights)
+
+
+class NeverSetInBranch(Base):
+    def __init__(self, width, old):
+        super().__init__(width)
+        if old:
+            self.apply(self.fill_weights)
+
+
+class SetByItsName(Base):
+    def __init__(self, width, names):
+        super().__init__(width)
+        for name in names:
+            setattr(self, name, width)
+        self.sizes = self.height, width

@@ -2,7 +2,7 @@
 # Counted: traced
 # Flagged: failed control-flow
 # Nested: traced
-# Never: unchecked
+# Never: failed exception
 
 import torch
 from torch import nn
