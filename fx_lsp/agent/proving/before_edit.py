@@ -130,7 +130,7 @@ class BeforeEdit:
                 search = partial(self._context.apart(), find)
                 known.twins, given = known.failed.unless_known(search, on_meta=True)
                 if given is not None:
-                    known.accepted[key_of({})] = {}, given
+                    known.accept({}, [given])
         return known.twins
 
     def failures(self, sizes: Sizes) -> FoundFailures:
@@ -291,9 +291,10 @@ class BeforeEdit:
         program, not_run = self._built(sizes)
         self._check_defaults(program, sizes)
         search = self._search(program, not_run)
-        search = replace(search, few=few, share=share, similar=known.similar_inputs(sizes))
+        search = replace(search, few=few, share=share)
+        search = replace(search, similar=known.similar_inputs(sizes), others=known.other_inputs(sizes))
         runs = self._run(key, program, search)
-        known.accepted[key] = sizes, runs.inputs[0]
+        known.accept(sizes, runs.inputs)
         if known.inputs[key] is not found:
             known.met.pop(key, None)
         return program, runs

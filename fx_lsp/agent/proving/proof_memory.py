@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.trial_inputs import FoundInputs
 from fx_lsp.agent.proving.twins.small_twin import Twins
 from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.searching.input_variations import tensors_in
 from fx_lsp.agent.searching.scaled_inputs import scaled_inputs
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fx_lsp.agent.wire import wire_message
@@ -26,7 +28,10 @@ LONGEST = 32_000_000
 """Pickles of more characters than this are not kept."""
 
 MOST_ACCEPTED = 4
-"""How many inputs that a target has accepted are kept after its text has changed."""
+"""With how many sizes a target's inputs are kept after its text has changed."""
+
+MOST_ALIKE = 8
+"""How many inputs are tried that are like one of another shape."""
 
 
 @wire_message
@@ -64,9 +69,9 @@ class Findings:
     """By `key_of`: where symbolic tracing breaks on the way that the first of its ``inputs`` decides."""
     plans: Plans = field(default_factory=dict)
     """The arguments that were invented for it."""
-    accepted: dict[str, tuple[Sizes, Input]] = field(default_factory=dict)
+    accepted: dict[str, tuple[Sizes, tuple[Input, ...]]] = field(default_factory=dict)
     """By `key_of`: an input that the target has accepted, also before its text was changed, or whose shapes it accepts,
-    and the numbers that the target was built with."""
+    then others of other shapes; and the numbers that the target was built with."""
 
     @classmethod
     def recalled(cls, remembered: Remembered | None, file: ImportedFile, overlays: Mapping[str, str]) -> Findings:
@@ -84,10 +89,30 @@ class Findings:
                     return known if is_same else known._after_edit()
         return cls()
 
+    def accept(self, sizes: Sizes, inputs: Sequence[Input]) -> None:
+        """Keep what the target built with ``sizes`` has accepted, one of each shape."""
+        shapes = [[tensor.shape for tensor in tensors_in(given)] for given in inputs]
+        kept = tuple(given for at, given in enumerate(inputs) if shapes[at] not in shapes[:at])
+        self.accepted.pop(key_of(sizes), None)  # so that it becomes the last
+        self.accepted[key_of(sizes)] = sizes, kept
+
     def similar_inputs(self, sizes: Sizes) -> Iterator[Input]:
-        """Inputs that the target built with ``sizes`` may accept, since it has accepted similar ones."""
-        for old, given in sorted(self.accepted.values(), key=lambda item: item[0] != sizes):
-            yield from scaled_inputs(given, old, sizes)
+        """Inputs that the target built with ``sizes`` may accept, since it has accepted similar ones.
+
+        Those come first that it has accepted last, mostly as another twin.
+        """
+        for old, (first, *_) in sorted(self._last_first(), key=lambda item: item[0] != sizes):
+            yield from scaled_inputs(first, old, sizes)
+
+    def other_inputs(self, sizes: Sizes) -> Iterator[Input]:
+        """Inputs like those of other shapes that another twin has accepted last: they may lead it other ways."""
+        others = (inputs for inputs in self._last_first() if inputs[0] != sizes)
+        for old, (_, *inputs) in itertools.islice(others, 1):
+            for given in inputs:
+                yield from itertools.islice(scaled_inputs(given, old, sizes), MOST_ALIKE)
+
+    def _last_first(self) -> list[tuple[Sizes, tuple[Input, ...]]]:
+        return [*self.accepted.values()][::-1]
 
     def remembered(self, file: ImportedFile, overlays: Mapping[str, str]) -> Remembered | None:
         """The findings as a message, without what is too large; None if they can't be pickled."""

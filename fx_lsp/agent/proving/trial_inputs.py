@@ -120,6 +120,8 @@ class InputSearch:
     """Whether few inputs are enough, since the edit is also tried on a similar program."""
     similar: Iterable[Input] = ()
     """Inputs to try first, since a similar program runs on them or on others like them. They are made when needed."""
+    others: Iterable[Input] = ()
+    """Inputs to try after the first one, since a similar program has accepted others like them."""
     share: float = 1.0
     """Of a `SearchBudget`."""
     host: Target | None = None
@@ -193,7 +195,10 @@ def searched_inputs(
     try:
         known = example_input(search.inputs, file.namespace)
         fixed = search.fixed()
-        similar = (Input(given.args, {**given.kwargs, **fixed}) for given in search.similar)
+        similar, others = (
+            (Input(given.args, {**given.kwargs, **fixed}) for given in inputs)
+            for inputs in (search.similar, search.others)
+        )
         guesses = itertools.chain(similar, candidates(root, fixed, known, source, file.namespace))
         cheap = itertools.takewhile(lambda _: budget.has_left(SHARE_FOR_CANDIDATES), guesses)
         with budget:
@@ -205,7 +210,7 @@ def searched_inputs(
                     solutions_on_meta(root, fixed, may_run, near),
                     solutions(root, fixed, may_run, near),
                 ),
-                partial(around, root=root, fixed=fixed),
+                lambda first: itertools.chain(others, around(first, root, fixed)),
                 runs,
                 needed,
                 is_costly,

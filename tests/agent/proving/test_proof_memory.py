@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from fx_lsp.agent.building.constructor_sizes import Size
 from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
 from fx_lsp.agent.processes.tensor_pickles import dumped, loaded, unpacked
 from fx_lsp.agent.proving import before_edit, proof_memory, trial_inputs, trial_runs
@@ -17,6 +19,7 @@ from fx_lsp.agent.proving.prove_edit import _EditProof
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.trial_inputs import FoundInputs
 from fx_lsp.agent.proving.twins import small_twin
+from fx_lsp.agent.running.observation import Input
 from tests.agent.client import PATIENT, target_of
 from tests.agent.proving.edits import program
 
@@ -296,3 +299,16 @@ def test_inputs_of_an_older_text_that_no_longer_fit_are_not_used(tmp_path: Path)
     (found,) = loaded(told.pickled).inputs.values()
     assert {len(given.args or [*given.kwargs.values()]) for given in found.inputs} == {1}
     assert {next(iter([*given.args, *given.kwargs.values()])).dim() for given in found.inputs} == {4}
+
+
+def test_what_leads_one_twin_another_way_is_scaled_for_the_next() -> None:
+    frames, width = Size("Video", ("frames",), 16), Size("Video", ("width",), 512)
+    first, second = {frames: 4, width: 20}, {frames: 5, width: 30}
+    known = Findings()
+    known.accept({}, [Input((torch.ones(2, 3, 512),), {})])
+    known.accept(first, [Input((torch.ones(2, size, 20),), {}) for size in (3, 4, 3)])
+    known.accept(second, [Input((torch.ones(2, 7, 30),), {})])
+    shapes = [tuple(given.args[0].shape) for given in known.other_inputs(second)]
+    assert shapes[0] == (2, 5, 30)
+    assert (2, 7, 30) not in shapes
+    assert next(known.similar_inputs(second)).args[0].shape == (2, 7, 30)
