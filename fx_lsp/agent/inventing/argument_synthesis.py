@@ -13,6 +13,7 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from torch.nn.modules.module import (
@@ -33,6 +34,7 @@ from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.missing_uses import forget_uses, looking
 from fx_lsp.agent.processes.counted_steps import begin_step
+from fx_lsp.agent.processes.limits import with_garbage_freed
 from fx_lsp.agent.random_seeds import seed
 
 MOST_BUILDS = 80
@@ -160,7 +162,7 @@ def _built(plan: ArgumentPlan) -> InventedRoot:
     seed()
     forget_uses()  # with other arguments, the program may have used what is missing
     has_tensors = any(kind.name == "tensor" for kind in plan.kinds.values())
-    return InventedRoot(plan.build(probing=False), plan.shown, has_tensors)
+    return InventedRoot(with_garbage_freed(partial(plan.build, probing=False)), plan.shown, has_tensors)
 
 
 def _names_in(paths: Iterable[str]) -> set[str]:
@@ -330,12 +332,11 @@ class _ArgumentSearch:
             if self._is_over:
                 break
             self._builds += 1
-            self._parts = 0
-            begin_step()
             is_built = False
+            root: Any = None  # of the attempt before, which may be large
             error: BaseException | None
             try:
-                root = self._plan.build(probing=True)
+                root = with_garbage_freed(self._built)
                 is_built = True
                 error = self._traced(root)
                 self.holders = holders_of_parts(root, self._plan.made.values())
@@ -370,6 +371,11 @@ class _ArgumentSearch:
             positions = positions_of(error.__traceback__) if error else ()
             return _Progress(error, is_built, is_built or self._plan.within is None, positions)
         return _NOWHERE
+
+    def _built(self) -> Any:
+        self._parts = 0
+        begin_step()
+        return self._plan.build(probing=True)
 
     def _is_asked_by_torch(self, misuse: Misused) -> bool:
         """Whether ``torch.Tensor([number])`` has asked a number for its length; if so, make that a plain number.

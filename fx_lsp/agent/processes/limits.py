@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from os import _exit
 from pathlib import Path
 from types import FrameType
+from typing import TypeVar
 
 from fx_lsp.agent.processes.patience import Patience
 from fx_lsp.agent.traceback_steps import causes, describe
@@ -19,6 +21,8 @@ try:
     import resource
 except ImportError:  # Windows has no such limits
     resource = None  # type: ignore[assignment]
+
+T = TypeVar("T")
 
 CAN_LIMIT = resource is not None
 
@@ -158,6 +162,21 @@ def lift_memory_limit() -> None:
     with contextlib.suppress(OSError, ValueError):
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+
+
+def with_garbage_freed(job: Callable[[], T]) -> T:
+    """What ``job`` returns. If memory runs out, garbage is collected, and the job done once more.
+
+    A model that could not be built is garbage in a cycle with the error that it raised. It is a few large objects,
+    which Python does not notice: it counts objects, not their memory.
+    """
+    try:
+        return job()
+    except BaseException as error:
+        if not is_out_of_memory(error):
+            raise
+    gc.collect()
+    return job()
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
