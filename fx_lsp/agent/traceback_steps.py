@@ -104,6 +104,11 @@ def chain_of_frames(frames: Iterable[Frame]) -> tuple[Step, ...]:
     return _cut([to_step(frame) for frame in frames])
 
 
+def is_about_meta(error: BaseException | None) -> bool:
+    """Whether an error, or one that led to it, mentions the meta device."""
+    return any("meta" in str(cause).lower() for cause in causes(error))
+
+
 def is_user_code(file: str) -> bool:
     """Whether ``file`` is outside torch, fxcore and the agent, and real, unlike ``<frozen importlib._bootstrap>``."""
     return is_user_file(file) and not file.startswith("<")

@@ -36,8 +36,8 @@ MOST_ALIKE = 3
 MOST_UNREACHED = 2
 """Once no input has reached the code that a fix replaces in this many targets, the fix is tried for no other."""
 
-NO_MODEL = frozenset[Outcome]({"not-built", "not-imported", "timed-out", "out-of-memory", "crashed"})
-"""How the trace of a model ends on whose parts no fix can be tried, since the model can't be had at all."""
+_NO_MODEL = frozenset[Outcome]({"not-built", "not-imported", "timed-out", "out-of-memory", "crashed"})
+"""How the trace of a model ends if the model can't be had at all."""
 
 MOST_AT_ONCE = 24
 """For how many further failures of the same target a fix is tried at the same time."""
@@ -69,6 +69,8 @@ class FixTrials:
         self._failures_of: dict[int, tuple[Report, dict[Fix, list[Failure]]]] = {}
         """By the ``id`` of a report: the report, which must live as long as its ``id`` is here, and what `_by_fix`
         returns for it."""
+        self._no_models: dict[int, tuple[Report | None, set[Recipe]]] = {}
+        """By the same: the report, and recipes for models around its target that could not be built in time."""
 
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
         """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""
@@ -165,6 +167,7 @@ class FixTrials:
         )
         self._chains = {failure: item for failure, item in self._chains.items() if id(item[0]) in current}
         self._failures_of = {key: item for key, item in self._failures_of.items() if key in current}
+        self._no_models = {key: item for key, item in self._no_models.items() if key in current}
 
     async def prove(self, failure: Failure, fix: Fix) -> Proof:
         """Return the proof of ``fix``, which is tried now unless it has been tried already.
@@ -241,13 +244,18 @@ class FixTrials:
         ``most_unreached``: once no input has reached the code in that many models, the fix is tried in no other.
         """
         proof = Proof(0, "untried", "no model that contains the target was found")
+        _, in_vain = self._no_models.setdefault(id(traced.report), (traced.report, set()))
         for model in self._models_around(path, traced):
             if most_unreached <= 0:
                 break
+            if model in in_vain:
+                continue
             proof = await self.attempt(path, traced, [failure], fix, host=model, further=further)
             most_unreached -= proof.unreached
             if proof.verdict != "untried":
                 break
+            if not (proof.lacks_inputs or proof.unreached):
+                in_vain.add(model)
         return proof
 
     async def _put_together(self, failure: Failure, last: Fix, path: str, traced: Traced, report: Report) -> None:
@@ -376,7 +384,7 @@ class FixTrials:
         others = [
             other.target
             for other in result.traced.values()
-            if other is not traced and not (other.report and other.report.outcome in NO_MODEL)
+            if other is not traced and not (other.report and _was_not_built(other.report))
         ]
         return enclosing_models(lines.text, traced.target, others)
 
@@ -394,6 +402,11 @@ class FixTrials:
 
     def _own_text(self, roots: Sequence[str], path: str) -> str | None:
         return self._scheduler.documents.text(path) if self._scheduler.workspace.owns(path, roots) else None
+
+
+def _was_not_built(report: Report) -> bool:
+    """Whether the trace of a model ended without the model: no fix can be tried on its parts."""
+    return report.outcome in _NO_MODEL or (report.outcome == "unchecked" and not report.recipe)
 
 
 def _as_traced(target: Target, report: Report | None, host: Recipe | None) -> Target:

@@ -202,6 +202,33 @@ async def test_a_fix_of_a_part_is_tried_in_a_model_that_can_be_built(bench: Benc
     assert (await proving).verdict == "proven"
 
 
+@pytest.mark.parametrize("lacks_inputs", [False, True])
+async def test_no_other_fix_is_tried_in_a_model_that_could_not_be_built(bench: Bench, *, lacks_inputs: bool) -> None:
+    text = f"{NET}\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n        self.net = Net()\n"
+    bench.proofs.trials.find_fixes = fixes_of
+    path = bench.open("model.py", f"{text}\n    def forward(self, x):\n        return self.net(x)\n")
+    failure = failure_at(span_of(path, text, "len(x)"))
+    request = await bench.agent.asked()
+    part, model = sorted(request.targets, key=lambda target: target.symbol or "", reverse=True)
+    request.report(part.key, failure)
+    request.report(model.key)
+    request.done()
+    await bench.complete(path)
+    fixes = [Fix(f"Take {number}", (TextChange(failure.chain[-1].span, f"{number}"),)) for number in (2, 3)]
+    bench.proofs.trials.find_fixes = lambda failure, read, calls: tuple(fixes)
+    tried_in = []
+    for fix in fixes:
+        proving = asyncio.create_task(bench.proofs.trials.prove(failure, fix))
+        while not proving.done():
+            attempt = await bench.agent.tried()
+            is_host = attempt.message.target.recipe.is_host
+            tried_in.append("model" if is_host else "function" if attempt.message.function_only else "part")
+            attempt.answer.set_result(Proof(1, "untried", "", lacks_inputs=lacks_inputs or not is_host))
+            await until(lambda proving=proving: proving.done() or not bench.agent.attempts.empty())  # type: ignore[misc]
+    first, second = ["part", "model", "function"], ["part", *(["model"] if lacks_inputs else []), "function"]
+    assert tried_in == first + second
+
+
 async def test_after_a_new_report_fixes_are_tried_again(opened: Opened) -> None:
     await opened.actions()
     (await opened.bench.agent.tried()).settle("proven")

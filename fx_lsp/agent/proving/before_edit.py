@@ -340,6 +340,9 @@ class BeforeEdit:
         run: Seen = set()
         failed = FailedBuilds() if sizes else self._known.failed
         build = partial(build_program, self._file, self._request.target)
+        recipe = self._request.target.recipe
+        if recipe.is_host and recipe.made_up:  # another search for arguments would take long, and mostly in vain
+            failed.raise_unless_cpu_may_help()
         if not sizes:
             self._invent_arguments(build)
         with recording_lines(elsewhere, run):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from fx_lsp.agent.proving.run_in_child import ProofEnded
-from fx_lsp.agent.traceback_steps import describe
+from fx_lsp.agent.traceback_steps import describe, is_about_meta
 
 T = TypeVar("T")
 
@@ -14,10 +14,15 @@ T = TypeVar("T")
 class NotBuilt(ProofEnded):
     """The target can't be built."""
 
+    is_about_meta = False
+    """Whether the meta device is to blame."""
+
     @classmethod
     def because_of(cls, error: Exception) -> NotBuilt:
         """The end of a proof whose target can't be built because of ``error``."""
-        return cls("untried", f"building the target raises {describe(error)}")
+        end = cls("untried", f"building the target raises {describe(error)}")
+        end.is_about_meta = is_about_meta(error)
+        return end
 
 
 class FailedBuilds:
@@ -30,6 +35,12 @@ class FailedBuilds:
     def is_known(self, *, on_meta: bool) -> bool:
         """Whether a build on this device has failed before."""
         return on_meta in self._ends
+
+    def raise_unless_cpu_may_help(self) -> None:
+        """Raises `NotBuilt` if a build has failed on the meta device for a reason that has nothing to do with it."""
+        end = self._ends.get(True)
+        if end is not None and not end.is_about_meta:
+            raise end
 
     def unless_known(self, job: Callable[[], T], *, on_meta: bool) -> T:
         """What ``job`` returns, which first builds the target. Raises `NotBuilt` at once if a build has failed before.

@@ -35,6 +35,7 @@ from fx_lsp.agent.traceback_steps import (
     chain_of_error,
     chain_of_frames,
     describe,
+    is_about_meta,
     is_user_code,
     to_failure,
     told,
@@ -184,7 +185,7 @@ class TargetRun:
         try:
             by_default = self._by_default(built, on_meta)
         except InconclusiveOnMeta as inconclusive:
-            if not _is_about_meta(inconclusive.__cause__):
+            if not is_about_meta(inconclusive.__cause__):
                 with contextlib.suppress(InconclusiveOnMeta):
                     failed = self._failed(ended, built, on_meta)
                     inconclusive.certain = inconclusive.certain or (failed if failed.outcome == "failed" else None)
@@ -372,7 +373,7 @@ class TargetRun:
         if on_meta and not (isinstance(error, TraceFailure) and error.kind not in DOUBTFUL):
             inconclusive = InconclusiveOnMeta()
             if isinstance(error, TraceFailure) and error.kind is FailureKind.FOREIGN_CALL and error.node is not None:
-                refused = None if _is_about_meta(error) else self._failed(error, built, on_meta=False)
+                refused = None if is_about_meta(error) else self._failed(error, built, on_meta=False)
                 inconclusive.certain = refused if refused and refused.outcome == "failed" else None
             raise inconclusive from error
         if reason := reason_for_doubt(error, built, self._intent, self._owns):
@@ -390,11 +391,6 @@ class TargetRun:
         lift_memory_limit()
         chain = chain_of_error(error, self._owns)
         return self.report("out-of-memory", Failure("memory-limit", describe(error), chain))
-
-
-def _is_about_meta(error: BaseException | None) -> bool:
-    """Whether an error, or one that led to it, mentions the meta device."""
-    return any("meta" in str(cause).lower() for cause in causes(error))
 
 
 def _holds_root(root: Any) -> TraceFailure:
