@@ -157,18 +157,23 @@ class BeforeEdit:
         return find(failed)
 
     def _of_twins(self) -> ProgramBefore | None:
-        """What the small twins do; None if there are none, or if the edit can't be tried on them."""
-        twins = self.twins() or ()
+        """What the small twins do; None if there are none, or if the edit can't be tried on them.
+
+        Several edits, of which others have been tried before, are not tried on the program itself if twins can be run,
+        even if no input of theirs reaches all that one should.
+        """
+        twins, lacking = self.twins() or (), None
         for at, sizes in enumerate(twins[:1] if self._context.edit.fixes_argument else twins):
             try:
                 before = self._run_with(sizes, SHARE_OF_OTHER_TWINS if at else 1.0)
                 if before.is_ready:
                     return self._with_other_twin(before, twins[at + 1 :])
+                lacking = lacking or (before if self._request.further and before.lacking else None)
             except ProofEnded as end:
                 if end.is_costly and not at:  # so is the program itself, and no other twin is smaller
                     self._known.inputs.setdefault(self._key({}), end)
                     break
-        return None
+        return lacking
 
     def _with_other_twin(self, before: ProgramBefore, others: Twins) -> ProgramBefore | None:
         """``before`` with what one of the other twins does; None if none of them can be run."""
@@ -358,7 +363,9 @@ class BeforeEdit:
         """
         target = self._request.target
         made_up = any(recipe.made_up for recipe in (target.recipe, *target.fallbacks))
-        if made_up and not PLANS.has_one_for(self._file.namespace.get(target.symbol or "")):
+        is_known = self._known.is_invented or PLANS.has_one_for(self._file.namespace.get(target.symbol or ""))
+        if made_up and not is_known:
+            self._known.is_invented = True
             with suppress(ProofEnded):
                 self._context.apart()(partial(_build_only, build))
 
