@@ -1,6 +1,7 @@
 """The traced code itself raises an error."""
 
 import ast
+import re
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, remark, subject
@@ -20,6 +21,13 @@ _TYPE_CHECK = (
     "`torch.fx.wrap`."
 )
 
+_IS_THERE = (
+    'A traced input is never None. To leave an optional input out, pass `concrete_args={{"{name}": None}}` to '
+    "`symbolic_trace`."
+)
+
+_NO_ATTRIBUTE = "The module has no attribute of this name: set it in `__init__`, or correct the name."
+
 _LOOK_UP = (
     "A lookup with a traced value as the key always fails. Use a key that is known while tracing, such as an attribute "
     "that `__init__` sets."
@@ -37,7 +45,16 @@ def _advice(failure: Failure, expression: str) -> str:
         return _LOOK_UP
     if _is_raise(expression):
         return _RAISED
+    if failure.error.startswith("AttributeError") and _OWN_ATTRIBUTE.match(expression):
+        return _NO_ATTRIBUTE
+    if failure.error.startswith("AssertionError") and (absent := _ABSENT.match(expression)):
+        return _IS_THERE.format(name=absent[1])
     return _TYPE_CHECK if _checks_type(expression) else _GENERAL
+
+
+_OWN_ATTRIBUTE = re.compile(r"self\.\w+$")
+
+_ABSENT = re.compile(r"(?:assert )?(\w+) is None\b")
 
 
 def _is_raise(expression: str) -> bool:
