@@ -96,8 +96,8 @@ def is_about_to_call(frame: FrameType) -> bool:
     return linecache.getline(frame.f_code.co_filename, line).encode()[column:].startswith(b"(")
 
 
-def is_at(node: ast.stmt, line: int) -> bool:
-    """Whether ``line`` is one of the lines of a statement."""
+def is_at(node: ast.stmt | ast.expr, line: int) -> bool:
+    """Whether ``line`` is one of the lines of a statement or an expression."""
     return node.lineno <= line <= (node.end_lineno or line)
 
 

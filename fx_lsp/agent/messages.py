@@ -519,6 +519,8 @@ class Proof:
     """What stops the edited text where nothing stopped it before, if that is why the edit is not proven."""
     unmended: tuple[int, ...] = ()
     """Which of the request's failures, counted from 0, still stop the edited text, if that is why it is refuted."""
+    has_no_program: bool = False
+    """Whether the program before the edit can't be built, or takes too long: no other edit of it can be tried."""
 
     @property
     def in_words(self) -> str:

@@ -70,7 +70,7 @@ class FixTrials:
         """By the ``id`` of a report: the report, which must live as long as its ``id`` is here, and what `_by_fix`
         returns for it."""
         self._no_models: dict[int, tuple[Report | None, set[Recipe]]] = {}
-        """By the same: the report, and recipes for models around its target that could not be built in time."""
+        """By the ``id`` of a report: the report, and recipes for models around its target that can't be had in time."""
 
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
         """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""
@@ -243,7 +243,7 @@ class FixTrials:
 
         ``most_unreached``: once no input has reached the code in that many models, the fix is tried in no other.
         """
-        proof = Proof(0, "untried", "no model that contains the target was found")
+        proof = Proof(0, "untried", "no model that contains the target was found, or can be built in time")
         _, in_vain = self._no_models.setdefault(id(traced.report), (traced.report, set()))
         for model in self._models_around(path, traced):
             if most_unreached <= 0:
@@ -254,7 +254,7 @@ class FixTrials:
             most_unreached -= proof.unreached
             if proof.verdict != "untried":
                 break
-            if not (proof.lacks_inputs or proof.unreached):
+            if proof.has_no_program:
                 in_vain.add(model)
         return proof
 

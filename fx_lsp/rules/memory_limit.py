@@ -6,9 +6,10 @@ RULE = Rule(
     code="memory-limit",
     title="Tracing needs too much memory",
     why="""\
-Importing the file, building the module and tracing it have a memory limit, so that a mistyped size cannot exhaust the
-memory of the machine while you type. Weights that are created by `torch.empty`, `torch.randn` and similar functions
-take up almost no memory during tracing, so they hardly count.
+Building the module and tracing it have a memory limit, so that a mistyped size cannot exhaust the memory of the machine
+while you type. Importing the file has one, too: if a statement at its top level exceeds it, only the definitions in the
+file are run ([definitions-only](definitions-only.md)). Weights that are created by `torch.empty`, `torch.randn` and
+similar functions take up almost no memory during tracing, so they hardly count.
 
 - If a size is larger than you intended, correct it.
 - If data is read or a table is computed while the file is imported or the module is built, do that where the model is

@@ -223,7 +223,9 @@ async def test_no_other_fix_is_tried_in_a_model_that_could_not_be_built(bench: B
             attempt = await bench.agent.tried()
             is_host = attempt.message.target.recipe.is_host
             tried_in.append("model" if is_host else "function" if attempt.message.function_only else "part")
-            attempt.answer.set_result(Proof(1, "untried", "", lacks_inputs=lacks_inputs or not is_host))
+            has_no_program = is_host and not lacks_inputs
+            proof = Proof(1, "untried", "", lacks_inputs=not has_no_program, has_no_program=has_no_program)
+            attempt.answer.set_result(proof)
             await until(lambda proving=proving: proving.done() or not bench.agent.attempts.empty())  # type: ignore[misc]
     first, second = ["part", "model", "function"], ["part", *(["model"] if lacks_inputs else []), "function"]
     assert tried_in == first + second

@@ -7,19 +7,37 @@ import inspect
 import linecache
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from traceback import walk_tb
-from types import CodeType, FunctionType
 
 import torch
 
-from fx_lsp.agent.frame_code import tree_of
+from fx_lsp.agent.missing.named_files import workspace_files
 
-_SETS_ANY = frozenset({"setattr", "__setattr__", "__dict__", "vars", "locals", "__setstate__", "__getattribute__"})
-"""What a method mentions that can set an attribute without its name, or computes attributes."""
+MOST_FILES = 3000
+"""In a workspace with more files, nobody looks for code that might set an attribute: any may."""
+
+_SETTERS = frozenset({"setattr", "vars", "locals", "exec", "eval"})
+"""Functions that may set an attribute without its name."""
+
+_DICTIONARIES = frozenset(
+    {"__dict__", "__class__", "__setattr__", "__setstate__", "__getattr__", "__getattribute__"}
+    | {"_modules", "_parameters", "_buffers"}
+)
+"""Attributes that may hold others, or compute them."""
+
+_REGISTERS = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
+"""Methods that set the attribute that their first argument names."""
 
 _ONLY_LOOKS = frozenset({"super", "isinstance", "hasattr", "getattr", "type", "len", "id", "repr", "str", "print"})
 """Functions that set nothing on an object that is passed to them."""
+
+_HARMLESS = frozenset(
+    {"property", "getter", "setter", "deleter", "staticmethod", "classmethod", "abstractmethod", "override", "overload"}
+    | {"no_grad"}
+)
+"""Decorators that run no code of their own that sets attributes."""
 
 
 def lacking(error: AttributeError) -> tuple[object, str | None]:
@@ -27,66 +45,135 @@ def lacking(error: AttributeError) -> tuple[object, str | None]:
     *_, last = [None, *(frame for frame, _ in walk_tb(error.__traceback__))]
     if last is not None and last.f_code.co_name == "__getattr__" and last.f_code.co_argcount == 2:
         owner, name = (last.f_locals.get(argument) for argument in last.f_code.co_varnames[:2])
-        return owner, str(name)  # torch's own names neither
+        return owner, str(name)  # an error that a `__getattr__` raises itself has neither
     return error.obj, error.name
 
 
-def is_absent(owner: object, name: str | None, belongs: Callable[[str], bool]) -> bool:
+def is_absent(owner: object, name: str | None, belongs: Callable[[str], bool], folders: Sequence[str] = ()) -> bool:
     """Whether no instance of the class of ``owner`` ever has an attribute ``name``.
 
-    That is so if the class has no bases but modules of the program and ``nn.Module``, if no method of these can set the
-    attribute, and if no loaded file of the program sets an attribute of that name from outside. A class with subclasses
-    may leave the attribute to them. ``belongs`` says which files are the program's.
+    That is so if the class has no bases but modules of the program and ``nn.Module``, if their code can't set the
+    attribute, and if no other code of the workspace has a subclass of it, which may set the attribute, or sets one of
+    that name on another object. ``belongs`` says which files are the program's; ``folders`` are the workspace's.
     """
     if name is None or not isinstance(owner, torch.nn.Module) or type.__subclasses__(type(owner)):
         return False
     bases = [cls for cls in type(owner).__mro__ if cls not in (torch.nn.Module, object)]
-    members = [member for cls in bases for member in vars(cls).values()]
-    functions = [one for one in map(_function, members) if one is not None]
-    homes = {getattr(sys.modules.get(cls.__module__), "__file__", None) or "" for cls in bases}
+    if any(not belongs(_file_of(cls)) or name in vars(cls) for cls in bases):
+        return False
+    if any(_may_set(cls, name) for cls in bases):
+        return False
+    texts = _texts(belongs, folders)
+    return texts is not None and not any(_may_be_set_in(text, type(owner).__name__, name) for text in texts)
+
+
+def _file_of(cls: type) -> str:
+    return getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
+
+
+def _may_set(cls: type, name: str) -> bool:
+    """Whether the code of a class, or what that passes its instance to, may set the attribute ``name``."""
+    try:
+        (definition,) = ast.parse(inspect.cleandoc("\n" + inspect.getsource(cls))).body
+    except (OSError, TypeError, SyntaxError, ValueError, RecursionError):
+        return True
+    if not isinstance(definition, ast.ClassDef) or definition.decorator_list or definition.keywords:
+        return True
+    functions = [node for node in ast.walk(definition) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    decorators = [decorator for function in functions for decorator in function.decorator_list]
     return (
-        all(map(belongs, homes))
-        and not any(name in vars(cls) or "__getattr__" in vars(cls) for cls in bases)
-        and not any(_may_set(function.__code__, name) for function in functions)
-        and not any(_sets_from_outside(path, name) for path in _loaded_files(belongs))
+        not all(_last_name(decorator) in _HARMLESS for decorator in decorators)
+        or any(_sets(node, name) for node in ast.walk(definition))
+        or any(map(_passes_instance, functions))
     )
 
 
-def _function(member: object) -> FunctionType | None:
-    function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
-    function = function.fget if isinstance(function, property) else function
-    function = inspect.unwrap(function) if isinstance(function, FunctionType) else function
-    return function if isinstance(function, FunctionType) else None
+def _last_name(decorator: ast.expr) -> str:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
 
 
-def _may_set(code: CodeType, name: str) -> bool:
-    """Whether a method may set the attribute ``name`` of its instance, itself or through what it passes that to."""
-    tree = tree_of(code)
-    return tree is None or any(_may_be_set_by(node, name) for node in ast.walk(tree))
-
-
-def _may_be_set_by(node: ast.AST, name: str) -> bool:
+def _sets(node: ast.AST, name: str) -> bool:
     match node:
-        case ast.Attribute(attr=attr, ctx=ast.Store()):
-            return attr == name
-        case ast.Attribute(attr=text) | ast.Name(id=text):
-            return text in _SETS_ANY
+        case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()):
+            return attr == name or attr in _DICTIONARIES
+        case ast.Call(func=ast.Attribute(attr=method), args=arguments) if method in _REGISTERS:
+            return not arguments or not isinstance(arguments[0], ast.Constant)
+        case ast.Attribute(attr=attr):
+            return attr in _DICTIONARIES
+        case ast.FunctionDef(name=method):
+            return method in _DICTIONARIES
+        case ast.Name(id=function):
+            return function in _SETTERS
+        case ast.AnnAssign(target=ast.Name(id=declared)):
+            return declared == name
         case ast.Constant(value=str(text)):
             return text == name
-        case ast.Call(func=func, args=args):
-            passes_self = any(isinstance(one, ast.Name) and one.id == "self" for one in args)
-            is_constructor = isinstance(func, ast.Attribute) and func.attr == "__init__"
-            return passes_self and not is_constructor and not (isinstance(func, ast.Name) and func.id in _ONLY_LOOKS)
     return False
 
 
-def _loaded_files(belongs: Callable[[str], bool]) -> Iterator[str]:
-    files = (getattr(module, "__file__", None) for module in [*sys.modules.values()])
-    return (file for file in files if isinstance(file, str) and belongs(file))
+def _passes_instance(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a method uses its instance for more than its attributes: what it is passed to may set others."""
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    if not parameters:
+        return False
+    harmless: set[int] = set()
+    for node in ast.walk(function):
+        match node:
+            case ast.Attribute(value=ast.Name() as value):
+                harmless.add(id(value))
+            case ast.Call(func=ast.Name(id=called), args=arguments) if called in _ONLY_LOOKS:
+                harmless.update(map(id, arguments))
+            case ast.Call(func=ast.Attribute(attr="__init__"), args=arguments):
+                harmless.update(map(id, arguments))
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == parameters[0].arg)
+    return any(id(node) not in harmless for node in names)
 
 
-def _sets_from_outside(path: str, name: str) -> bool:
-    """Whether a file sets an attribute ``name`` of anything but ``self`` or ``cls``, or has its name as a text."""
-    word = re.escape(name)
-    sets = re.compile(rf"(?<!\bself)(?<!\bcls)\.{word}[ \t]*(?:,|:|=(?!=))|[\"']{word}[\"']")
-    return sets.search("".join(linecache.getlines(path))) is not None
+def _texts(belongs: Callable[[str], bool], folders: Sequence[str]) -> Iterator[str] | None:
+    """The texts of the program's files, as they were loaded, and those of the workspace; None if these are too many."""
+    modules = (getattr(module, "__file__", None) for module in [*sys.modules.values()])
+    loaded = {file for file in modules if isinstance(file, str) and belongs(file)}
+    others = {str(path) for path in workspace_files(folders) if path.suffix == ".py"} - loaded
+    if len(others) > MOST_FILES:
+        return None
+    return ("".join(linecache.getlines(file)) if file in loaded else _text(file) for file in (*loaded, *others))
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _may_be_set_in(text: str, cls: str, name: str) -> bool:
+    """Whether a file has a subclass of ``cls``, or code that may set the attribute ``name`` of an instance."""
+    mentions_class = re.search(rf"\b{re.escape(cls)}\b", text) is not None
+    if not mentions_class and name not in text:
+        return False
+    try:
+        nodes = [*ast.walk(ast.parse(text))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    return any(_may_set_from_outside(node, cls, name, mentions_class) for node in nodes)
+
+
+def _may_set_from_outside(node: ast.AST, cls: str, name: str, mentions_class: bool) -> bool:
+    match node:
+        case ast.ClassDef(bases=bases):
+            return any(_last_name(base) == cls for base in bases)
+        case ast.Attribute(attr=attr, value=value, ctx=ast.Store() | ast.Del()) if attr == name:
+            return not _is_instance(value)
+        case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=text), *_]):
+            return text == name and not _is_instance(owner)
+        case ast.Call(func=ast.Name(id="setattr" | "vars"), args=[owner, *_]):
+            return mentions_class and not _is_instance(owner)
+        case ast.Attribute(attr="__dict__", value=value):
+            return mentions_class and not _is_instance(value)
+    return False
+
+
+def _is_instance(node: ast.expr) -> bool:
+    """Whether ``node`` is the instance or class of a method, whose attributes are those of another class."""
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")

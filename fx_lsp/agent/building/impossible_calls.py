@@ -43,7 +43,9 @@ class _Step:
         return self.frame.f_code.co_name
 
 
-def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable[[str], bool]) -> bool:
+def fails_for_all_arguments(
+    cls: object, error: BaseException, belongs: Callable[[str], bool], folders: Sequence[str] = ()
+) -> bool:
     """Whether the constructor of ``cls`` raised ``error`` because of its own code, whatever arguments it was given.
 
     That is so if a call does not fit its callee, if an installed module has no attribute of a name (``np.float``), if
@@ -57,7 +59,7 @@ def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable
     steps = list(dropwhile(lambda step: step.frame.f_code is not constructor, _steps(error.__traceback__)))
     if isinstance(error, AttributeError) and (refused := _READ_ONLY.match(str(error))):
         return _is_always_assigned(steps, refused[1] or refused[2], belongs)
-    if isinstance(error, AttributeError) and steps and _always_lacks_attribute(steps, error, belongs):
+    if isinstance(error, AttributeError) and steps and _always_lacks_attribute(steps, error, belongs, folders):
         return True
     is_call = isinstance(error, TypeError) and _REFUSED_CALL.match(str(error)) is not None
     module, name = _missing_attribute(error) if isinstance(error, AttributeError) else (None, None)
@@ -163,9 +165,22 @@ def _is_always_assigned(steps: Sequence[_Step], name: str, belongs: Callable[[st
     return is_assigned and _is_installed(home, belongs) and all(_is_always_called(step, belongs) for step in around)
 
 
-def _always_lacks_attribute(steps: Sequence[_Step], error: AttributeError, belongs: Callable[[str], bool]) -> bool:
+def reads_absent_attribute(
+    function: CodeType, error: AttributeError, belongs: Callable[[str], bool], folders: Sequence[str]
+) -> bool:
+    """Whether ``function`` raised ``error`` since it always reads an attribute that no instance ever gets.
+
+    ``belongs`` and ``folders`` are as for `fails_for_all_arguments`.
+    """
+    steps = list(dropwhile(lambda step: step.frame.f_code is not function, _steps(error.__traceback__)))
+    return bool(steps) and _is_always_lacking(steps, error, belongs, folders)
+
+
+def _always_lacks_attribute(
+    steps: Sequence[_Step], error: AttributeError, belongs: Callable[[str], bool], folders: Sequence[str]
+) -> bool:
     """Whether the ``steps`` always lead to code that reads an attribute that the instance does not have."""
-    return _is_never_set(steps, error, belongs) or _is_always_lacking(steps, error, belongs)
+    return _is_never_set(steps, error, belongs) or _is_always_lacking(steps, error, belongs, folders)
 
 
 def _is_never_set(steps: Sequence[_Step], error: AttributeError, belongs: Callable[[str], bool]) -> bool:
@@ -185,12 +200,15 @@ def _is_never_set(steps: Sequence[_Step], error: AttributeError, belongs: Callab
     return bool(setters) and are_others and all(_is_always_called(step, belongs) for step in own)
 
 
-def _is_always_lacking(steps: Sequence[_Step], error: AttributeError, belongs: Callable[[str], bool]) -> bool:
+def _is_always_lacking(
+    steps: Sequence[_Step], error: AttributeError, belongs: Callable[[str], bool], folders: Sequence[str]
+) -> bool:
     """Whether the ``steps`` always lead to code that reads an attribute of its instance that nothing ever sets."""
     owner, name = lacking(error)
-    *around, last = [*takewhile(lambda step: step.name != "__getattr__", steps)] or steps
-    if owner is None or last.frame.f_locals.get("self") is not owner:
+    own = [*takewhile(lambda step: belongs(step.frame.f_code.co_filename), steps)]
+    if not own or owner is None or own[-1].frame.f_locals.get("self") is not owner:
         return False
+    *around, last = own
     statement = _statement_always_run(last, belongs)
     is_read = statement is not None and any(
         isinstance(node, ast.Attribute)
@@ -199,7 +217,8 @@ def _is_always_lacking(steps: Sequence[_Step], error: AttributeError, belongs: C
         and _is_evaluated(node, statement, last)
         for node in ast.walk(statement)
     )
-    return is_read and all(_is_always_called(step, belongs) for step in around) and is_absent(owner, name, belongs)
+    is_reached = is_read and all(_is_always_called(step, belongs) for step in around)
+    return is_reached and is_absent(owner, name, belongs, folders)
 
 
 def _sets(code: CodeType, name: str) -> bool:
@@ -211,8 +230,8 @@ def _is_own_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
-def _statement_always_run(step: _Step, belongs: Callable[[str], bool]) -> ast.stmt | None:
-    """The statement that a function of the program was running, if it runs that whenever it is called."""
+def _statement_always_run(step: _Step, belongs: Callable[[str], bool]) -> ast.AST | None:
+    """The statement or test that a function of the program was running, if it runs that whenever it is called."""
     code = step.frame.f_code
     tree = tree_of(code) if belongs(code.co_filename) else None
     function = tree.body[0] if tree is not None and tree.body else None
@@ -225,6 +244,8 @@ def _statement_always_run(step: _Step, belongs: Callable[[str], bool]) -> ast.st
             return None
         if isinstance(at, ast.Expr | ast.Assign | ast.AnnAssign | ast.Return):
             return at
+        if isinstance(at, ast.If | ast.Assert) and is_at(at.test, step.line):
+            return at.test
         body = at.body if isinstance(at, ast.For) and _has_turns(at.iter, step) else []
     return None
 
@@ -261,7 +282,7 @@ def _defaults(step: _Step) -> dict[str, object]:
     return {one.arg: default.value for one, default in pairs if isinstance(default, ast.Constant)}
 
 
-def _call_made(statement: ast.stmt, step: _Step) -> ast.Call | None:
+def _call_made(statement: ast.AST, step: _Step) -> ast.Call | None:
     """The call in ``statement`` that was being made; None if that is not known."""
     calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call) and not _is_super(node)]
     at_line = [call for call in calls if call.lineno <= step.line <= (call.end_lineno or step.line)]
@@ -274,7 +295,7 @@ def _call_made(statement: ast.stmt, step: _Step) -> ast.Call | None:
     return at_line[0] if len(at_line) == 1 else None
 
 
-def _is_evaluated(part: ast.expr, statement: ast.stmt, step: _Step) -> bool:
+def _is_evaluated(part: ast.expr, statement: ast.AST, step: _Step) -> bool:
     """Whether ``part`` of ``statement`` is evaluated whenever that is run."""
     around = [node for node in ast.walk(statement) if isinstance(node, _CONDITIONAL) and part in ast.walk(node)]
     return all(_is_counted(node, step) for node in around)

@@ -158,11 +158,16 @@ def _refusal(plan: ArgumentPlan) -> CannotInvent:
 
 def _built(plan: ArgumentPlan) -> InventedRoot:
     """What a plan's arguments build, the same however many were tried before. Raises what the program raises."""
+    has_tensors = any(kind.name == "tensor" for kind in plan.kinds.values())
+    root = with_garbage_freed(partial(_built_once, plan))
+    return InventedRoot(root, plan.shown, has_tensors)
+
+
+def _built_once(plan: ArgumentPlan) -> Any:
     begin_step()
     seed()
     forget_uses()  # with other arguments, the program may have used what is missing
-    has_tensors = any(kind.name == "tensor" for kind in plan.kinds.values())
-    return InventedRoot(with_garbage_freed(partial(plan.build, probing=False)), plan.shown, has_tensors)
+    return plan.build(probing=False)
 
 
 def _names_in(paths: Iterable[str]) -> set[str]:
@@ -333,8 +338,8 @@ class _ArgumentSearch:
                 break
             self._builds += 1
             is_built = False
-            root: Any = None  # of the attempt before, which may be large
-            error: BaseException | None
+            root: Any = None  # that of the attempt before may be large, and its error refers to it
+            error: BaseException | None = None
             try:
                 root = with_garbage_freed(self._built)
                 is_built = True

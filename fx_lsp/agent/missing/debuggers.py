@@ -7,6 +7,6 @@ import sys
 
 
 def pass_over_breakpoints() -> None:
-    """Make ``breakpoint()``, and ``set_trace()`` of pdb and the debuggers that build on it, do nothing from now on."""
+    """From now on, make ``breakpoint()`` do nothing, nor ``set_trace()`` of pdb and of subclasses such as ipdb's."""
     sys.breakpointhook = lambda *args, **kwargs: None
     bdb.Bdb.set_trace = lambda self, frame=None: None  # type: ignore[method-assign]

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
 from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.proving.edited_function import is_whole
-from fx_lsp.agent.proving.failed_builds import FailedBuilds
+from fx_lsp.agent.proving.failed_builds import FailedBuilds, NotBuilt
 from fx_lsp.agent.proving.failure_matching import FoundFailures, Places, failures_met
 from fx_lsp.agent.proving.other_kinds import inputs_of_other_kinds
 from fx_lsp.agent.proving.proof_context import ProofContext
@@ -159,8 +159,8 @@ class BeforeEdit:
     def _of_twins(self) -> ProgramBefore | None:
         """What the small twins do; None if there are none, or if the edit can't be tried on them.
 
-        Several edits, of which others have been tried before, are not tried on the program itself if twins can be run,
-        even if no input of theirs reaches all that one should.
+        An edit that also mends ``further`` places is not tried on the program itself if a twin can be run, even if no
+        input of the twin reaches all the code that the edit replaces: many such edits are tried, one after another.
         """
         twins, lacking = self.twins() or (), None
         for at, sizes in enumerate(twins[:1] if self._context.edit.fixes_argument else twins):
@@ -239,6 +239,7 @@ class BeforeEdit:
             return self._run_with(sizes)
         except _NotRun as end:
             ended = ProofEnded("untried", end.reason, end.lacks_inputs, is_costly=end.is_costly)
+            ended.has_no_program = end.has_no_program
             return self._broken_with(sizes, ended)
         finally:
             self._program = None  # it may be large
@@ -257,7 +258,9 @@ class BeforeEdit:
                         before = ProgramBefore(found, runs.inputs[0], self.mended, runs, sizes=sizes)
                         return self._described(before, program)
             except ProofEnded as end:
-                raise _NotRun(end.verdict, end.reason, end.lacks_inputs, is_costly=end.is_costly) from None
+                not_run = _NotRun(end.verdict, end.reason, end.lacks_inputs, is_costly=end.is_costly)
+                not_run.has_no_program = end.has_no_program
+                raise not_run from None
         return self._broken_with(sizes, runs, program)
 
     def _broken_with(
@@ -346,7 +349,9 @@ class BeforeEdit:
         failed = FailedBuilds() if sizes else self._known.failed
         build = partial(build_program, self._file, self._request.target)
         recipe = self._request.target.recipe
-        if recipe.is_host and recipe.made_up:  # another search for arguments would take long, and mostly in vain
+        if (
+            recipe.is_host and recipe.made_up
+        ):  # the CPU takes long, and mostly fails, too
             failed.raise_unless_cpu_may_help()
         if not sizes:
             self._invent_arguments(build)
@@ -365,9 +370,9 @@ class BeforeEdit:
         made_up = any(recipe.made_up for recipe in (target.recipe, *target.fallbacks))
         is_known = self._known.is_invented or PLANS.has_one_for(self._file.namespace.get(target.symbol or ""))
         if made_up and not is_known:
-            self._known.is_invented = True
-            with suppress(ProofEnded):
+            with suppress(NotBuilt):
                 self._context.apart()(partial(_build_only, build))
+            self._known.is_invented = True
 
     def _search(self, program: Program, watched: Collection[Part]) -> InputSearch:
         fixed = partial(fixed_values, self._file, self._request.edited_target)

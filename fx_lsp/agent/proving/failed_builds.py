@@ -21,6 +21,7 @@ class NotBuilt(ProofEnded):
     def because_of(cls, error: Exception) -> NotBuilt:
         """The end of a proof whose target can't be built because of ``error``."""
         end = cls("untried", f"building the target raises {describe(error)}")
+        end.has_no_program = True
         end.is_about_meta = is_about_meta(error)
         return end
 

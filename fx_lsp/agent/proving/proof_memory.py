@@ -31,7 +31,7 @@ MOST_ACCEPTED = 4
 """With how many sizes a target's inputs are kept after its text has changed."""
 
 MOST_ALIKE = 8
-"""How many inputs are tried that are like one of another shape."""
+"""How many scaled inputs are tried for each input of another shape."""
 
 
 @wire_message
@@ -101,7 +101,7 @@ class Findings:
     def similar_inputs(self, sizes: Sizes) -> Iterator[Input]:
         """Inputs that the target built with ``sizes`` may accept, since it has accepted similar ones.
 
-        Those come first that it has accepted last, mostly as another twin.
+        The latest come first; they are mostly those of another twin.
         """
         for old, (first, *_) in sorted(self._last_first(), key=lambda item: item[0] != sizes):
             yield from scaled_inputs(first, old, sizes)

@@ -42,7 +42,8 @@ def prove(request: Prove, builtin: Collection[str], remembered: Remembered | Non
         proof = Proof(request.id, "proven", trial.run())
     except ProofEnded as end:
         unmended = tuple(at for at, place in enumerate(trial.places) if place in end.unmended)
-        proof = Proof(request.id, end.verdict, end.reason, end.lacks_inputs, end.unreached, end.moved_to, unmended)
+        doubts = end.lacks_inputs, end.unreached, end.moved_to, unmended, end.has_no_program
+        proof = Proof(request.id, end.verdict, end.reason, *doubts)
         if end.lacks_inputs and (reason := trial.run_with_other_arguments()):
             proof = Proof(request.id, "proven", reason)
     emit(proof)
@@ -88,6 +89,7 @@ class _EditProof:
         try:
             return self._compared(before)
         except ProofEnded as end:
+            end.has_no_program = False  # it is the edited one that may take too long
             if not before.is_small or (end.verdict == "refuted" and largest < FEWEST):
                 raise
         return self._compared(self._examined(small=False))

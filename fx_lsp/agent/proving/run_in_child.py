@@ -72,6 +72,8 @@ class ProofEnded(Exception):
         """The places at which the edit mends no failure, if that is why it is refuted."""
         self.is_costly = is_costly
         """Whether no inputs were found because a run of the program does too much."""
+        self.has_no_program = False
+        """Whether the program can't be built, or takes too long."""
 
 
 class ChildRunner:
@@ -250,4 +252,6 @@ def _reason_for(child: ChildProcess) -> Pickled:
         if child.overdue
         else f"the process that was trying the edit {describe_exit(child.status)}"
     )
-    return Pickled.of(ProofEnded("untried", why))
+    end = ProofEnded("untried", why)
+    end.has_no_program = child.overdue
+    return Pickled.of(end)

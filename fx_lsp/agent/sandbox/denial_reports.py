@@ -13,12 +13,16 @@ from fx_lsp.agent.traceback_steps import Belongs, chain_of_frame
 MOST = 100
 """The maximum number of denials that are reported for one file or target; its code may keep trying forever."""
 
+_MAY_BE_DUE = frozenset({"import", "build", "exception"})
+"""The kinds of failures that may be due to what a package was denied while it was imported."""
+
 
 def reporting_denials(emit: Emit, belongs: Belongs) -> Emit:
     """``emit``, with what is denied to this process from now on added to the reports.
 
-    ``belongs`` returns whether a file is the workspace's. A denial is reported only if code in such a file led to it,
-    and what a package tries while it is imported only if the import then fails: many packages can do without.
+    ``belongs`` returns whether a file is the workspace's. A denial is reported only if code in such a file led to it.
+    What a package tries while it is imported is reported only with an error that it may have caused: many packages can
+    do without.
     """
     denials = _Denials(belongs)
     GUARD.on_denial(denials.note)
@@ -29,31 +33,28 @@ class _Denials:
     def __init__(self, belongs: Belongs) -> None:
         self._belongs = belongs
         self._found: dict[Failure, None] = {}
-        self._in_packages: set[Failure] = set()
-        """Those of `_found` that happened while a package was being imported."""
+        self._in_packages: dict[Failure, None] = {}
+        """What was denied while a package was being imported."""
 
     def note(self, what: str, frame: FrameType) -> None:
         """Record that ``what``, which ``frame`` asked for, was denied."""
         chain = chain_of_frame(frame, self._belongs)
-        if chain and len(self._found) < MOST:
-            denial = Failure("denied", what, chain)
-            self._found[denial] = None
-            if self._imports_package(frame):
-                self._in_packages.add(denial)
-            else:
-                self._in_packages.discard(denial)
+        found = self._in_packages if self._imports_package(frame) else self._found
+        if chain and len(found) < MOST:
+            found[Failure("denied", what, chain)] = None
 
     def added_to(self, report: Report) -> Report:
         """``report`` with all denials, as notices; a denial replaces the failure that it has caused at its place."""
-        denied: dict[Span | None, Failure] = {denial.chain[-1].span: denial for denial in self._found}
+        places = {self._place(notice) for notice in report.notices}
+        may_matter = report.outcome != "traced" and any(one.kind in _MAY_BE_DUE for one in report.failures)
+        of_packages = [one for one in self._in_packages if may_matter or one.chain[-1].span in places]
+        denied: dict[Span | None, Failure] = {denial.chain[-1].span: denial for denial in (*of_packages, *self._found)}
         failures = []
         for failure in report.failures:
             denial = denied.pop(self._place(failure), None)
             failures.append(failure if denial is None else dataclasses.replace(denial, subject=report.outcome))
-        places = {self._place(notice) for notice in report.notices}
-        left = {place: it for place, it in denied.items() if place in places or it not in self._in_packages}
-        others = [notice for notice in report.notices if self._place(notice) not in left]
-        return dataclasses.replace(report, failures=tuple(failures), notices=(*others, *left.values()))
+        others = [notice for notice in report.notices if self._place(notice) not in denied]
+        return dataclasses.replace(report, failures=tuple(failures), notices=(*others, *denied.values()))
 
     def _imports_package(self, frame: FrameType) -> bool:
         """Whether ``frame`` runs on behalf of an import that code of the workspace has made of other code."""

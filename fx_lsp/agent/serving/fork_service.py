@@ -336,7 +336,7 @@ class ForkService(Service[_Request]):
         if isinstance(request.message, Prove):
             if not request.answered:
                 reason = f"the process that was trying the edit {describe_exit(child.status)}"
-                self._send(Proof(request.message.id, "untried", reason))
+                self._send(Proof(request.message.id, "untried", reason, has_no_program=child.overdue))
             return
         trace = request.sessions.popleft()
         left = [target for target in trace.targets if target.key in request.waiting]

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 
 import fxcore
-from fx_lsp.agent.building.absent_attributes import is_absent, lacking
 from fx_lsp.agent.building.build import Built
+from fx_lsp.agent.building.impossible_calls import reads_absent_attribute
 from fx_lsp.agent.frame_code import conjuncts, is_at, names_in, tree_of, value_of
 from fx_lsp.agent.importing.stand_ins import (
     StandIn,
@@ -164,12 +164,15 @@ def _is_certain_refusal(error: BaseException) -> bool:
     return bool(frames) and isinstance(frames[-1].f_locals.get("self"), RefusingFunction)
 
 
-def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs: Belongs) -> str | None:
+def reason_for_doubt(
+    error: BaseException, built: Built, intent: Intent, belongs: Belongs, folders: Sequence[str] = ()
+) -> str | None:
     """Why a trace that ended in ``error`` says nothing about the program; None if the failure is certain.
 
     An operation that a traced value refuses, or that a library refuses for a traced value, fails however the module was
     built. An error that the program itself raises may be due to arguments that fx-lsp invented, or to weights that
-    could not be loaded, unless the error is an undefined name. ``belongs`` says which files are the program's.
+    could not be loaded, unless the error is an undefined name, or an attribute that nothing sets. ``belongs`` says
+    which files are the program's; ``folders`` are the workspace's.
     """
     cause = error.__cause__ or error
     raised_by_program = (
@@ -195,8 +198,8 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     if not built.recipe.made_up and not weights_are_missing():
         return None
     refuses = _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs) or _REFUSED_BY_TORCH in str(cause)
-    is_certain = isinstance(cause, NameError) or bool(refused) or refuses or _lacks_attribute(cause, belongs)
-    if raised_by_program and not is_certain:
+    is_certain = isinstance(cause, NameError) or bool(refused) or refuses
+    if raised_by_program and not is_certain and not _lacks_attribute(cause, built.root, belongs, folders):
         blamed = "the arguments that fx-lsp invented" if built.recipe.made_up else "weights that could not be loaded"
         return f"it raises {_told(cause, belongs)}, possibly because of {blamed}"
     if built.recipe.made_up and is_about_invented(error):
@@ -255,9 +258,12 @@ def _told(error: BaseException, belongs: Belongs) -> str:
     return told(Failure("", describe(in_plain_words(error, ())), chain_of_error(error, belongs)))
 
 
-def _lacks_attribute(error: BaseException, belongs: Belongs) -> bool:
-    """Whether ``error`` says that a module lacks an attribute that it never gets."""
-    return isinstance(error, AttributeError) and is_absent(*lacking(error), belongs)
+def _lacks_attribute(error: BaseException, root: object, belongs: Belongs, folders: Sequence[str]) -> bool:
+    """Whether the program always reads an attribute that no instance ever gets."""
+    forward = getattr(getattr(root, "forward", None), "__code__", None)
+    if forward is None or not isinstance(error, AttributeError):
+        return False
+    return reads_absent_attribute(forward, error, belongs, folders)
 
 
 def _is_undefined_name(error: BaseException) -> bool:
@@ -394,7 +400,9 @@ def _refused_by_class(error: BaseException, belongs: Belongs) -> list[Proxy]:
 
 
 def _no_instance(test: ast.expr, names: dict[str, Any]) -> list[Proxy]:
-    """The traced values that ``test`` refuses since they are of another class, or not None; in an ``or``, each does so.
+    """The traced values that ``test`` refuses since they are of another class, or not None.
+
+    In an ``or``, each operand must refuse one.
 
     Of an attribute, that is the value that has it: its own node may not have been made.
     """

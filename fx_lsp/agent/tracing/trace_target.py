@@ -345,7 +345,9 @@ class TargetRun:
     def _fails_for_all_arguments(self, error: BaseException | None) -> bool:
         """Whether the class can't be built with the arguments that fx-lsp invented, nor with any others."""
         cls = self._file.namespace.get(self._target.symbol or "")
-        return isinstance(error, NameError) or (error is not None and fails_for_all_arguments(cls, error, self._owns))
+        if error is None or isinstance(error, NameError):
+            return error is not None
+        return fails_for_all_arguments(cls, error, self._owns, self._file.workspace.folders)
 
     def _is_left_to_callers(self, error: BaseException) -> bool:
         """Whether ``error`` ended a call without arguments that nothing in the workspace makes, and others may help."""
@@ -376,7 +378,7 @@ class TargetRun:
                 refused = None if is_about_meta(error) else self._failed(error, built, on_meta=False)
                 inconclusive.certain = refused if refused and refused.outcome == "failed" else None
             raise inconclusive from error
-        if reason := reason_for_doubt(error, built, self._intent, self._owns):
+        if reason := reason_for_doubt(error, built, self._intent, self._owns, self._file.workspace.folders):
             return self.report("unchecked", reason=reason)
         self._recorded = partial(recorded_until, error, built)
         if isinstance(error, TraceFailure):

@@ -36,7 +36,9 @@ class NeverSet(nn.Module):
         self.layer = nn.Linear(width, 1)
 
     def forward(self, x):
-        return self.layer(x) if self.is_flat else x
+        if self.is_flat:
+            return self.layer(x)
+        return x
 
 
 class SetFromOutside(nn.Module):
