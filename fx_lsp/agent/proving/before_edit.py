@@ -349,9 +349,7 @@ class BeforeEdit:
         failed = FailedBuilds() if sizes else self._known.failed
         build = partial(build_program, self._file, self._request.target)
         recipe = self._request.target.recipe
-        if (
-            recipe.is_host and recipe.made_up
-        ):  # the CPU takes long, and mostly fails, too
+        if recipe.is_host and recipe.made_up:  # the CPU takes long, and mostly fails, too
             failed.raise_unless_cpu_may_help()
         if not sizes:
             self._invent_arguments(build)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -225,11 +226,12 @@ def check_outputs(
 
 
 def _repeated(observed: Callable[..., Observation]) -> Iterator[Observation]:
-    """Further runs of a program; each finds its memory arranged in another way."""
+    """Further runs of a program. Each finds other memory: another heap and, in a thread, another stack."""
     between = []
     for size in range(1, MOST_REPEATED + 1):
         between += [torch.empty(size), torch.empty(16 * size)]
-        yield observed(gradients=False)
+        with ThreadPoolExecutor(1) as thread:
+            yield thread.submit(observed, gradients=False).result() if size % 2 else observed(gradients=False)
 
 
 def _observed_once(
