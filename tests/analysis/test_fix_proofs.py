@@ -182,10 +182,9 @@ async def test_where_no_inputs_were_found_a_comment_with_inputs_is_offered(
     assert (INPUTS in titles) is lacks_inputs
 
 
-@pytest.mark.parametrize("outcome", ["traced", "not-built"])
-async def test_a_fix_of_a_part_is_tried_in_a_model_that_can_be_built(bench: Bench, outcome: Outcome) -> None:
+async def failing_part(bench: Bench, outcome: Outcome) -> Failure:
+    """The failure of a class, in a file with a model around it whose own trace ends with ``outcome``."""
     text = f"{NET}\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n        self.net = Net()\n"
-    bench.proofs.trials.find_fixes = fixes_of
     path = bench.open("model.py", f"{text}\n    def forward(self, x):\n        return self.net(x)\n")
     failure = failure_at(span_of(path, text, "len(x)"))
     request = await bench.agent.asked()
@@ -194,6 +193,13 @@ async def test_a_fix_of_a_part_is_tried_in_a_model_that_can_be_built(bench: Benc
     request.end(model.key, outcome)
     request.done()
     await bench.complete(path)
+    return failure
+
+
+@pytest.mark.parametrize("outcome", ["traced", "not-built"])
+async def test_a_fix_of_a_part_is_tried_in_a_model_that_can_be_built(bench: Bench, outcome: Outcome) -> None:
+    failure = await failing_part(bench, outcome)
+    bench.proofs.trials.find_fixes = fixes_of
     proving = asyncio.create_task(bench.proofs.trials.prove(failure, fixes_of(failure, bench.documents.text)[0]))
     (await bench.agent.tried()).answer.set_result(Proof(1, "untried", "because", lacks_inputs=True))
     second = await bench.agent.tried()
@@ -204,16 +210,7 @@ async def test_a_fix_of_a_part_is_tried_in_a_model_that_can_be_built(bench: Benc
 
 @pytest.mark.parametrize("lacks_inputs", [False, True])
 async def test_no_other_fix_is_tried_in_a_model_that_could_not_be_built(bench: Bench, *, lacks_inputs: bool) -> None:
-    text = f"{NET}\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n        self.net = Net()\n"
-    bench.proofs.trials.find_fixes = fixes_of
-    path = bench.open("model.py", f"{text}\n    def forward(self, x):\n        return self.net(x)\n")
-    failure = failure_at(span_of(path, text, "len(x)"))
-    request = await bench.agent.asked()
-    part, model = sorted(request.targets, key=lambda target: target.symbol or "", reverse=True)
-    request.report(part.key, failure)
-    request.report(model.key)
-    request.done()
-    await bench.complete(path)
+    failure = await failing_part(bench, "traced")
     fixes = [Fix(f"Take {number}", (TextChange(failure.chain[-1].span, f"{number}"),)) for number in (2, 3)]
     bench.proofs.trials.find_fixes = lambda failure, read, calls: tuple(fixes)
     tried_in = []

@@ -16,7 +16,7 @@ import torch
 from fx_lsp.agent.missing.named_files import workspace_files
 
 MOST_FILES = 3000
-"""In a workspace with more files, nobody looks for code that might set an attribute: any may."""
+"""In a workspace with more files, these are not read: some file may set any attribute."""
 
 _SETTERS = frozenset({"setattr", "vars", "locals", "exec", "eval"})
 """Functions that may set an attribute without its name."""

@@ -366,11 +366,11 @@ class BeforeEdit:
         """
         target = self._request.target
         made_up = any(recipe.made_up for recipe in (target.recipe, *target.fallbacks))
-        is_known = self._known.is_invented or PLANS.has_one_for(self._file.namespace.get(target.symbol or ""))
+        is_known = self._known.looked_for_arguments or PLANS.has_one_for(self._file.namespace.get(target.symbol or ""))
         if made_up and not is_known:
             with suppress(NotBuilt):
                 self._context.apart()(partial(_build_only, build))
-            self._known.is_invented = True
+            self._known.looked_for_arguments = True
 
     def _search(self, program: Program, watched: Collection[Part]) -> InputSearch:
         fixed = partial(fixed_values, self._file, self._request.edited_target)

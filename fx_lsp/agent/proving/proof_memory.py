@@ -69,7 +69,7 @@ class Findings:
     """By `key_of`: where symbolic tracing breaks on the way that the first of its ``inputs`` decides."""
     plans: Plans = field(default_factory=dict)
     """The arguments that were invented for it."""
-    is_invented: bool = False
+    looked_for_arguments: bool = False
     """Whether arguments for it were looked for, if any are needed."""
     accepted: dict[str, tuple[Sizes, tuple[Input, ...]]] = field(default_factory=dict)
     """By `key_of`: an input that the target has accepted, also before its text was changed, or whose shapes it accepts,
