@@ -10,7 +10,7 @@ import enum
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass, replace
 from functools import partial
 from types import FunctionType
@@ -419,8 +419,7 @@ def _unset(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """Arguments for parameters whose default is None, if ``error`` or a failed check says that None is not enough."""
     is_of_none = isinstance(error, TypeError | AttributeError) and "NoneType" in str(error)
     if is_of_none or isinstance(error, AssertionError | ValueError):
-        unset = dict.fromkeys(source.rpartition(".")[2] for source, value in used_by(error) if value is None)
-        lacking = plan.taken(unset, by_name=True)
+        lacking = _defaults_used(error, plan, lambda value: value is None)
         yield from (Change(extra=(path,), is_due=True) for path in lacking)
         if len(lacking) > 1:
             yield Change(extra=lacking)  # `tgt_len + mem_len` gets no further before both are there
@@ -431,16 +430,30 @@ def _placeholders(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """Arguments for parameters whose defaults only hold a place, such as ``ch=()``, where one was used and failed."""
     if isinstance(error, AttributeError) and error.name in _OF_TENSORS:
         return  # what is needed is a tensor
-    used = {source.rpartition(".")[2] for source, value in used_by(error) if is_placeholder(value)}
-    named = [path for path in plan.placeholders if path.rpartition(".")[2] in used and path not in plan.extra]
-    yield from (Change(extra=(path,), is_due=True) for path in named)
+    yield from (Change(extra=(path,), is_due=True) for path in _defaults_used(error, plan, is_placeholder))
 
 
 def _switched_on(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """True for parameters whose default is False, if a check that failed got that: ``assert return_intermediate``."""
     if isinstance(error, AssertionError | ValueError):
-        off = dict.fromkeys(source.rpartition(".")[2] for source, value in used_by(error) if value is False)
-        yield from (Change(path, ArgumentKind("value", True), (path,)) for path in plan.taken(off, by_name=True))
+        off = _defaults_used(error, plan, lambda value: value is False)
+        yield from (Change(path, ArgumentKind("value", True), (path,)) for path in off)
+
+
+def _defaults_used(error: BaseException, plan: ArgumentPlan, is_wanted: Callable[[Any], bool]) -> tuple[str, ...]:
+    """The paths of the parameters whose defaults the program had used when it failed, if they are wanted.
+
+    Parameters of invented objects count, as that of ``args`` in ``nn.Embedding(args.rows, args.width)`` does.
+    """
+    used = list(used_by(error))
+    owners = dict(used)
+    found: dict[str, None] = {}
+    for source, value in used:
+        if is_wanted(value):
+            owner, _, name = source.rpartition(".")
+            paths = (*plan.taken([name], by_name=True), *plan.taken_by(owners.get(owner), name))
+            found |= dict.fromkeys(paths)
+    return (*found,)
 
 
 def _numbers_as_sequences(error: BaseException) -> list[str]:

@@ -167,12 +167,22 @@ class ArgumentPlan:
         path, cls = self.within or ("", self.cls)
         kinds = {one.kind for one in _parameters(cls)}
         takes_any = inspect.Parameter.VAR_KEYWORD in kinds
-        known = {one.name for one in _parameters(cls)}
+        known = {one.name for one in _parameters(cls) if one.kind not in _VARIADIC}
         if kinds & _VARIADIC and (by_name or not takes_any):  # what it may pass on to the constructors of its bases
             known |= {one.name for base in _bases(cls) for one in _parameters(base)}
         takes_any &= not by_name
         found = (f"{path}{name}" for name in names if takes_any or name in known)
         return tuple(one for one in dict.fromkeys(found) if one not in self.extra)
+
+    def taken_by(self, owner: Any, name: str) -> tuple[str, ...]:
+        """The path, unless it is already in ``extra``, of the parameter ``name`` of the invented object ``owner``.
+
+        It is empty if ``owner`` was not invented, or if its class has no such parameter.
+        """
+        path, made = self.made.get(id(owner), ("", None))
+        is_known = made is owner and any(one.name == name for one in _parameters(type(owner)))
+        found = f"{path}.{name}"
+        return (found,) if is_known and found not in self.extra else ()
 
     def unset(self, names: Collection[str]) -> Iterator[tuple[str, ...]]:
         """For each parameter among ``names`` that invented objects of a class were built without: all of its paths."""

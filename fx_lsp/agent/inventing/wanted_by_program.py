@@ -174,13 +174,13 @@ def _other_options(frame: FrameType, line: int, plan: ArgumentPlan) -> Iterator[
             yield Change(path, ArgumentKind(kind_of_sequence, items_of(path)), (path,))
     for path in plan.taken(names_in_check(frame, line), by_name=True):
         yield Change(extra=(path,))  # the check may refuse its default
-    for passing in passing_defaults(frame, line, lambda name: _defaults(plan, name)):
+    for passing in passing_defaults(frame, line, lambda name, owner: _defaults(plan, name, owner)):
         yield Change(passing.path, ArgumentKind("number", passing.value), (passing.path,))
 
 
-def _defaults(plan: ArgumentPlan, name: str) -> list[str]:
-    """The path of the parameter with a name, if it has its default."""
-    return [path for path in plan.taken([name], by_name=True) if path not in plan.kinds]
+def _defaults(plan: ArgumentPlan, name: str, owner: Any = None) -> list[str]:
+    """The paths of the parameters with a name that have their defaults, including that of the invented ``owner``."""
+    return [path for path in (*plan.taken([name], by_name=True), *plan.taken_by(owner, name)) if path not in plan.kinds]
 
 
 def compared_with(plan: ArgumentPlan) -> Iterator[Change]:

@@ -1067,6 +1067,35 @@ def test_a_check_of_an_attribute_changes_the_object_that_has_it() -> None:
     assert made(module(constructor)) == "M(choice=Choice(…))"
 
 
+@dataclasses.dataclass
+class Vocabulary:
+    rows: int = -1
+    width: int | None = None
+    tied: bool = False
+
+
+def checked_sizes(self: Any, sizes: Vocabulary) -> None:
+    assert sizes.rows > 0
+    self.layer = nn.Linear(8, sizes.rows)
+
+
+def used_sizes(self: Any, sizes: Vocabulary) -> None:
+    self.layer = nn.Embedding(sizes.rows, 8)
+
+
+def missing_sizes(self: Any, sizes: Vocabulary) -> None:
+    self.layer = nn.Linear(8, sizes.width * 2)  # type: ignore[operator]
+
+
+def checked_flag(self: Any, sizes: Vocabulary) -> None:
+    assert sizes.tied
+
+
+@pytest.mark.parametrize("constructor", [checked_sizes, used_sizes, missing_sizes, checked_flag])
+def test_a_default_of_an_invented_object_is_replaced_if_the_program_refuses_it(constructor: Any) -> None:
+    assert made(module(constructor)) == "M(sizes=Vocabulary(…))"
+
+
 @pytest.mark.parametrize("name", ["n_layer", "num_layer", "n_text_layer", "nblock"])
 def test_a_number_of_layers_in_the_singular_is_small(name: str) -> None:
     scope: dict[str, Any] = {}

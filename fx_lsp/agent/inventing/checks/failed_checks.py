@@ -61,13 +61,17 @@ def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -
     yield from _passing(frame, line, lambda tests, names: invented_parts(tests, names, path_of))
 
 
-def passing_defaults(frame: FrameType, line: int, paths_named: Callable[[str], Sequence[str]]) -> Iterator[Passing]:
+def passing_defaults(frame: FrameType, line: int, paths_named: PathsNamed) -> Iterator[Passing]:
     """Numbers that would make the same check pass in place of parameters' defaults.
 
-    ``paths_named`` returns the path of the parameter with a name, if there is one for which no value was invented.
+    ``paths_named`` returns the paths of the parameters with a name for which no value was invented, given the object
+    whose attribute the check reads, if any: ``args`` for ``assert args.width > 0``.
     """
     yield from _passing(frame, line, lambda tests, names: _named_numbers(tests, names, paths_named))
 
+
+PathsNamed = Callable[[str, Any], Sequence[str]]
+"""Finds the paths of parameters, given a name and the object that has it, or None; see `passing_defaults`."""
 
 _Parts = Callable[[tuple[ast.expr, ...], dict[str, Any]], Iterable[tuple[str, Any, str]]]
 """Finds the expressions in tests that may have other values, given the names: with their values and their paths."""
@@ -336,14 +340,15 @@ def _path_of_copied(value: Any, path_of: Callable[[Any], str]) -> str:
 
 
 def _named_numbers(
-    tests: tuple[ast.expr, ...], names: dict[str, Any], paths_named: Callable[[str], Sequence[str]]
+    tests: tuple[ast.expr, ...], names: dict[str, Any], paths_named: PathsNamed
 ) -> Iterator[tuple[str, Any, str]]:
     """The variables in ``tests`` that have the name of a parameter, with their numbers and the parameters' paths."""
     for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.Name | ast.Attribute)):
         with contextlib.suppress(Exception, Misused):
             value = value_of(node, names)
             if type(value) is int:
-                yield from ((ast.unparse(node), value, path) for path in paths_named(_name_of(node)))
+                owner = value_of(node.value, names) if isinstance(node, ast.Attribute) else None
+                yield from ((ast.unparse(node), value, path) for path in paths_named(_name_of(node), owner))
 
 
 def _numbers_in(tests: tuple[ast.expr, ...], names: dict[str, Any]) -> list[int]:
