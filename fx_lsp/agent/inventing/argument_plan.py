@@ -165,11 +165,12 @@ class ArgumentPlan:
         ``by_name``: names that only a ``**kwargs`` parameter accepts don't count.
         """
         path, cls = self.within or ("", self.cls)
-        kinds = {one.kind for one in _parameters(cls)}
+        own = _parameters(cls)
+        kinds = {one.kind for one in own}
         takes_any = inspect.Parameter.VAR_KEYWORD in kinds
-        known = {one.name for one in _parameters(cls) if one.kind not in _VARIADIC}
         if kinds & _VARIADIC and (by_name or not takes_any):  # what it may pass on to the constructors of its bases
-            known |= {one.name for base in _bases(cls) for one in _parameters(base)}
+            own = [*own, *(one for base in _bases(cls) for one in _parameters(base))]
+        known = {one.name for one in own if one.kind not in _VARIADIC}
         takes_any &= not by_name
         found = (f"{path}{name}" for name in names if takes_any or name in known)
         return tuple(one for one in dict.fromkeys(found) if one not in self.extra)
