@@ -13,9 +13,12 @@ from fx_lsp.documents.written_loops import first_turn
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CHANGING = frozenset(
     {"add", "append", "clear", "eval", "extend", "insert", "pop", "remove", "reverse", "setdefault", "sort", "train"}
-    | {"update"}
+    | {"add_argument", "set_defaults", "update"}
 )
 """Methods whose calls are assumed to change their object."""
+
+_GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
+"""Methods of argparse's parsers that return an object through which arguments are added to the parser."""
 
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -110,6 +113,8 @@ class ScopeVisitor(ast.NodeVisitor):
         """Each ``from a import *``, under the name of its module."""
         self.calls: list[tuple[ast.Call, CodePlace]] = []
         self.classes: list[ast.ClassDef] = []
+        self._parsers: dict[str, str] = {}
+        """The name of a group of arguments -> the name of the parser that it belongs to."""
         self._place = CodePlace(self.module, ast.Pass(lineno=0, col_offset=0, end_lineno=0, end_col_offset=0))
         self._block = 0
         self._visit_statements(tree.body, self._place)
@@ -147,6 +152,12 @@ class ScopeVisitor(ast.NodeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         """Record ``name = value``, ``a, b = value``, ``name.attribute = value``, ``name[key] = value``."""
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=group)],
+                value=ast.Call(func=ast.Attribute(value=ast.Name(id=parser), attr=method)),
+            ) if method in _GROUPS:
+                self._parsers[group] = self._parsers.get(parser, parser)
         self._assign(node.targets, node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
@@ -169,6 +180,8 @@ class ScopeVisitor(ast.NodeVisitor):
         match node.value:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _CHANGING:
                 self._bind(name, is_simple=True, is_change=True)
+                if parser := self._parsers.get(name):
+                    self._bind(parser, is_simple=True, is_change=True)
         self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> None:

@@ -68,6 +68,7 @@ class TargetRounds:
         """Trace all targets, and emit a `Report` for each; yields whenever it has to wait for a process."""
         sure = [_sure(target) for target in self._request.targets if not target.recipe.made_up]
         yield from self._trace(Attempt(target) for target in sure)
+        yield from self._trace(self._attempts_with_arguments())
         yield from self._trace(self._part_attempts())
         yield from self._trace_in_hosts(made_up=False)
         self._settle("failed")
@@ -94,6 +95,19 @@ class TargetRounds:
                 self._unanswered.add(attempt)
                 self._start(attempt, partial(self._heard, attempt), partial(self._gone, attempt))
             yield
+
+    def _attempts_with_arguments(self) -> list[Attempt]:
+        """The attempts, by calls with arguments, at classes about which a call without arguments brought no verdict."""
+        doubtful = [
+            attempt.target
+            for report, attempt in self._provisional.values()
+            if report.outcome == "unchecked" and attempt.target.is_called_without_arguments
+        ]
+        return [
+            Attempt(dataclasses.replace(target, recipe=target.fallbacks[0], fallbacks=target.fallbacks[1:]))
+            for target in doubtful
+            if target.fallbacks
+        ]
 
     def _part_attempts(self) -> list[Attempt]:
         """The attempts at open targets that are parts of a host."""

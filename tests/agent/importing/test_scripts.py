@@ -12,12 +12,17 @@ from pathlib import Path
 import pytest
 
 from fx_lsp.agent.messages import Failure, Limits, Report, Trace
+from fx_lsp.documents.documents import Documents
 from fx_lsp.targets import find_targets
+from fx_lsp.targets.workspace_recipes import WorkspaceRecipes
 from tests.agent.client import Client
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 FOLDER = Path(__file__).parents[2] / "workspaces" / "scripts"
+
+ELSEWHERE = WorkspaceRecipes(lambda: [str(FOLDER)], Documents().text)
+"""How the files show that the classes of other files are built."""
 
 EXPECTED = re.compile(r"^# (?!fx:)(\w+): (.+)$", re.MULTILINE)
 
@@ -30,7 +35,7 @@ OF_IMPORT = ("import", "missing-package", "definitions-only")
 @pytest.mark.parametrize("script", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
 async def test_the_notices_of_a_script(client: Client, script: Path) -> None:
     text = script.read_text(encoding="utf-8")
-    targets = find_targets(str(script), text)
+    targets = ELSEWHERE.completed(str(script), find_targets(str(script), text) or ())
     assert targets
     limits = Limits(seconds=SECONDS.get(script.stem, 60))
     request = Trace(file=str(script), targets=targets, roots=(str(FOLDER),), limits=limits)

@@ -245,6 +245,21 @@ def test_a_host_that_could_not_be_imported_is_not_reported_as_a_target() -> None
     assert processes.told == [("Net", "traced", 0), ("Block", "failed", 1)]
 
 
+def test_a_call_with_arguments_may_show_more_than_a_class_built_without() -> None:
+    processes = Processes("Net")
+    bare = target("Net")
+    call, request = Recipe(Snippet("Net(shared=part)", 9), file="train.py"), Trace("model.py", ())
+    request = dataclasses.replace(request, targets=(dataclasses.replace(bare, fallbacks=(call,)),))
+    rounds = TargetRounds(request, ["Net"], (), lambda *attempt: processes.started.append(attempt), processes.tell)
+    processes.started.clear()
+    processes.steps = rounds.steps()
+    processes.step()
+    processes.say(0, Report(0, "Net", "unchecked", reason="it was built without `shared`, which it reads"))
+    assert [attempt.target.recipe for attempt, _, _ in processes.started] == [bare.recipe, call]
+    processes.say(1, failed("Net"))
+    assert processes.told == [("Net", "failed", 1)]
+
+
 def test_no_more_attempts_run_at_once_than_allowed() -> None:
     processes = Processes("A", "B", "C", at_once=1)
     assert len(processes.started) == 1
