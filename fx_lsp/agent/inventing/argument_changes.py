@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass, replace
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch.nn import Module
@@ -64,11 +64,13 @@ _NO_MAPPING = re.compile(r"is not a mapping|must be a mapping|is not iterable|is
 _NO_ORDER = re.compile(r"not supported between instances of|unsupported operand type")
 _NO_NUMBER = re.compile(r"invalid literal for int|could not convert string to float")
 _NO_INTEGER = re.compile(r"object cannot be interpreted as an integer")
+_OTHER_SEQUENCE = re.compile(r'can only concatenate (list|tuple) \(not "(list|tuple)"\)')
 _NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|string or bytes-like")
 _NO_KEYWORD = re.compile(r"__init__\(\) got an unexpected keyword argument '(\w+)'")
 """Python's messages about values: one that should be a list, one that should have a length, one that should be a class
 or a function, one that should be a mapping, one that should be a number, a string that should be a number, one that
-should be an integer, one that should be a string, a class whose constructor should take a keyword."""
+should be an integer, one that should be a list instead of a tuple or the other way round, one that should be a
+string, a class whose constructor should take a keyword."""
 
 _NO_ARRAY = re.compile(r"expected np\.ndarray")
 """torch's message about a value that should be an array of NumPy."""
@@ -165,7 +167,9 @@ def _of_values(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iter
         yield from _more_or_alike(error, plan, suspects)
     for path, kind in suspects:
         others = (ArgumentKind("value", kind.value),) if kind.name == "object" else _KINDS
-        yield from (Change(path, other) for other in others if other != kind)
+        alike = plan.alike(path)  # a loop over them gets no further before each of them has changed
+        for other in [other for other in others if other != kind]:
+            yield from (Change(path, other, others=together) for together in dict.fromkeys((alike, ())))
     yield from _tensors(error, plan)
     yield from _compared_tensors(error, plan)
     if isinstance(error, _OF_EMPTY):
@@ -306,6 +310,8 @@ def _of_other_type(
     if _NO_ORDER.search(text):  # a plain number, since the program also compares it with strings
         texts = [path for path, kind in suspects if kind.name == "text" and mentions(error, path)]
         yield from (Change(path, ArgumentKind("value", number_for(path.rpartition(".")[2]))) for path in texts)
+    if joined := _OTHER_SEQUENCE.search(text):
+        yield from _as_other_sequences(error, plan, suspects, list if joined[1] == "list" else tuple)
     refused = _CLASS.findall(text)
     for path, kind in suspects:  # what the program or a package prints the class of may have to be a plain number
         if kind.name == "number" and any(name.endswith(f".{path}") for name in refused):
@@ -321,6 +327,23 @@ def _of_other_type(
         for path in plan.taken(_numbers_as_sequences(error), by_name=True):  # the program refuses its own default
             yield Change(path, ArgumentKind("list", items_of(path)), (path,))
             yield Change(path, ArgumentKind("value", [number_for(path)] * items_of(path)), (path,))  # `type(x) is list`
+
+
+def _as_other_sequences(
+    error: BaseException,
+    plan: ArgumentPlan,
+    suspects: list[tuple[str, ArgumentKind]],
+    wanted: type[list[Any] | tuple[Any, ...]],
+) -> Iterator[Change]:
+    """Lists instead of tuples or the other way round, also in place of the program's own defaults."""
+    name: Literal["list", "tuple"] = "list" if wanted is list else "tuple"
+    for path, kind in suspects:
+        if kind.name in ("list", "tuple") and kind.name != name:
+            yield Change(path, replace(kind, name=name))
+    for source, value in used_by(error):
+        if type(value) in (list, tuple) and type(value) is not wanted:
+            for path in plan.taken([source.rpartition(".")[2]], by_name=True):
+                yield Change(path, ArgumentKind("value", wanted(value)), (path,))
 
 
 def _as_mappings(
@@ -345,7 +368,7 @@ def _instead_of_settings(
         if kind.name == "settings" and _NO_LENGTH.search(text):
             yield Change(path, replace(kind, name="vocabulary"))
         if kind.name == "settings" and _NO_ORDER.search(text) and mentions(error, path):
-            yield Change(path, ArgumentKind("number", WIDTH), is_of_all=path.endswith("]"))
+            yield Change(path, ArgumentKind("number", WIDTH), others=plan.alike(path))
     if _NO_NUMBER.search(text) and any(f"'{name}'" in text for name in ENTRIES):
         yield from (Change(path, ArgumentKind("settings", ("0", "1"))) for path in plan.last_unpacked)
 

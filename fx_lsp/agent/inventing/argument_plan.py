@@ -296,6 +296,10 @@ class ArgumentPlan:
         alike = _INDEX.sub("[]", path)
         return [one for one in self.kinds if "[" in path and one != path and _INDEX.sub("[]", one) == alike]
 
+    def alike(self, path: str) -> tuple[str, ...]:
+        """The paths in `in_other_items` whose values are of the same kind."""
+        return tuple(one for one in self.in_other_items(path) if self.kinds[one] == self.kinds[path])
+
     def in_other_settings(self, path: str) -> list[str]:
         """The paths of the other settings of the same object: ``sizes.second`` for ``sizes.first``."""
         owner, dot, _ = path.rpartition(".")

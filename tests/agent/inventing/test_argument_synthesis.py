@@ -929,6 +929,21 @@ def test_a_class_takes_the_keywords_that_it_is_given() -> None:
     assert made(module(constructor)) == "M(norm_layer=BatchNorm2d, act_layer=LeakyReLU)"
 
 
+def test_all_items_of_nested_lists_change_together() -> None:
+    def constructor(self: Any, cfg: Any) -> None:
+        self.layers = nn.ModuleList(nn.Linear(width % 4 + 1, 8) for stage in cfg for width in stage)
+
+    assert made(module(constructor)) == "M(cfg=[[64, 64], [64, 64]])"
+
+
+def test_a_sequence_that_is_joined_to_another_is_of_its_type() -> None:
+    def constructor(self: Any, first: tuple[int, int], second: Any = (2, 3)) -> None:
+        before: Any = [1]
+        self.counts = before + first, before + second
+
+    assert made(module(constructor)) == "M(first=[64, 64], second=[2, 3])"
+
+
 def test_what_has_an_attribute_of_tensors_is_a_tensor() -> None:
     def constructor(self: Any, groups: Any) -> None:
         self.mask = (groups > 0) + 0.0
