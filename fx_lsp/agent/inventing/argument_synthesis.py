@@ -21,11 +21,11 @@ from torch.nn.modules.module import (
     register_module_parameter_registration_hook,
 )
 
-from fx_lsp.agent.inventing.argument_changes import changes_after
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, is_settings, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker, PlanState
 from fx_lsp.agent.inventing.called_attributes import called_values, holders_of_parts
-from fx_lsp.agent.inventing.change import Change, is_choice
+from fx_lsp.agent.inventing.changes.change import Change, is_choice
+from fx_lsp.agent.inventing.changes.changes_after import changes_after
 from fx_lsp.agent.inventing.decisive_settings import decisive_settings, kinds_written
 from fx_lsp.agent.inventing.error_values import makes_tensor, mentions, positions_of
 from fx_lsp.agent.inventing.error_words import in_plain_words

@@ -41,20 +41,20 @@ class Lookup:
     call: ast.Call | None = None
     """The call of what was looked up, if it is called at once."""
 
-    def options(self) -> list[str | int | float]:
-        """The table's other keys that are strings or numbers; of a namespace, the functions and classes to call.
+    def options(self) -> list[Any]:
+        """The table's other keys that are strings, numbers or lists; of a namespace, the functions and classes to call.
 
         Small numbers come first, those in strings too, since they make small models: ``resnet18`` before ``resnet101``.
 
         Of those to call, the first are those whose names have a string in them that the function mentions, as in
         ``if "resnet" in name``; then those that the namespace's own module defines.
         """
-        plain = [option for option in self.table if type(option) in (str, int, float)]
+        plain = [option for option in self.table if type(option) in (str, int, float, list, tuple)]
         others = sorted((option for option in plain if repr(option) != repr(self.key)), key=_in_order)
         if not isinstance(self.table, Mapping) or "__name__" not in self.table:
             return others
         texts = [text for text in self.code.co_consts if isinstance(text, str) and len(text) >= SHORTEST]
-        called: list[str | int | float] = [name for name in others if isinstance(name, str) and self._can_call(name)]
+        called: list[Any] = [name for name in others if isinstance(name, str) and self._can_call(name)]
         called.sort(
             key=lambda name: not str(getattr(self.table[name], "__module__", "")).startswith(self.table["__name__"])
         )

@@ -1272,6 +1272,24 @@ def test_a_record_that_the_program_reads_as_a_mapping_is_one(read: Callable[[Any
     assert made(module(several)) == f"M(layers=[{', '.join(['LayerConfig(…)'] * 4)}])"
 
 
+def test_a_list_that_is_refused_becomes_one_of_those_that_are_known() -> None:
+    def constructor(self: Any, indices: list[int]) -> None:
+        assert indices in [[0, 1, 2, 3], [1, 2, 3], [3]]
+        self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in indices)
+
+    assert made(module(constructor)) in ("M(indices=[0, 1, 2, 3])", "M(indices=[3])")
+
+
+def test_a_module_in_which_the_program_looks_for_submodules_gets_them() -> None:
+    def constructor(self: Any, backbone: nn.Module) -> None:
+        return_layers = {"layer3": "0", "layer4": "1"}
+        if not set(return_layers).issubset([name for name, _ in backbone.named_children()]):
+            raise ValueError("return_layers are not present in model")
+        self.layers = nn.ModuleDict({name: getattr(backbone, name) for name in return_layers})
+
+    assert made(module(constructor)) == "M(backbone=…)"
+
+
 def test_of_the_options_of_a_table_the_smallest_is_tried_first() -> None:
     def constructor(self: Any, depth: Any, name: Any) -> None:
         self.width = {152: 8, 101: 6, 18: 4}[depth]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fx_lsp.agent.frame_code import names_in, tree_of, value_of
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
-from fx_lsp.agent.inventing.change import Change
+from fx_lsp.agent.inventing.changes.change import Change
 from fx_lsp.agent.inventing.error_values import path_of, steps_of
 from fx_lsp.agent.inventing.failing_statement import statement_at
 from fx_lsp.agent.inventing.invented_values import Misused

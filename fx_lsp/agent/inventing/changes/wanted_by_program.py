@@ -22,7 +22,7 @@ import torch
 from fx_lsp.agent.frame_code import tree_of, value_of
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, class_behind, first_guess, items_of
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
-from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
+from fx_lsp.agent.inventing.changes.change import MOST_OPTIONS, Change
 from fx_lsp.agent.inventing.checks.failed_checks import (
     Passing,
     class_names_in_check,
