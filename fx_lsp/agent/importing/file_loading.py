@@ -126,7 +126,20 @@ class FileLoader:
         if self._provides_import(error):
             add_as_modules()
             return True
+        if self._provides_tried_import(error):
+            return True
         return (bool(self._stand_ins.missing) and _imports_submodule(error)) or self._skips_what_fails(error)
+
+    def _provides_tried_import(self, error: BaseException) -> bool:
+        """Provide the package that a module tries to import and then needs all the same: ``@triton.jit``."""
+        tried = tried_imports.tried_import(error) if isinstance(error, NameError) else None
+        package = tried.wanted.module.partition(".")[0] if tried else ""
+        if not package or package in self._stand_ins.missing or _spec_of(package) is not None:
+            return False
+        missing = ModuleNotFoundError(f"No module named {package!r}", name=package)
+        self._provide_package(package, missing, chain_of_error(error, self._workspace.owns))
+        add_as_modules()
+        return True
 
     def _skips_what_fails(self, error: BaseException) -> bool:
         """From now on, skip what fails in the module of the workspace that raised ``error``.
