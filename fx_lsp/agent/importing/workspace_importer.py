@@ -177,7 +177,7 @@ class Workspace:
             if folder not in self._roots and not self.owns(str(folder / "_")):
                 return False
             for place in (folder, folder / "src", *(Path(os.path.normpath(folder / entry)) for entry in relative)):
-                found = self._exists(place / f"{name}.py") or any((place / name).glob("*.py"))
+                found = self._exists(place / f"{name}.py") or _has_modules(place / name)
                 if found and str(place) not in sys.path and self.owns(str(place / "_")):
                     sys.path.append(str(place))
                     importlib.invalidate_caches()
@@ -310,6 +310,11 @@ class _Finder(importlib.abc.MetaPathFinder):
                     spec.loader = self._workspace.loader(fullname, spec.origin)
             return spec
         return self._workspace.provide(fullname) if path is None else None
+
+
+def _has_modules(folder: Path) -> bool:
+    """Whether a folder is a package or a namespace package: it has modules, or only folders that have some."""
+    return any(folder.glob("*.py")) or any(folder.glob("*/*.py"))
 
 
 class _Loader(importlib.machinery.SourceFileLoader):

@@ -750,6 +750,13 @@ async def test_a_module_of_a_surrounding_folder_is_found(client: Client) -> None
     assert (report.outcome, report.notices) == ("traced", ())
 
 
+async def test_a_folder_of_folders_above_the_file_is_a_package(client: Client) -> None:
+    client.write("project/src/nets/layers/blocks.py", "def f(x):\n    return x.tan()\n")
+    text = "from src.nets.layers.blocks import f\n\ndef model(x):\n    return f(x)\n"
+    report = (await client.trace(client.write("project/src/tasks/first/train.py", text), "model")).only
+    assert (report.outcome, report.notices) == ("traced", ())
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python accepts such defaults")
 async def test_a_dataclass_may_have_a_default_that_earlier_versions_of_python_accepted(client: Client) -> None:
     text = """
