@@ -751,9 +751,9 @@ async def test_a_module_of_a_surrounding_folder_is_found(client: Client) -> None
 
 
 async def test_a_folder_of_folders_above_the_file_is_a_package(client: Client) -> None:
-    client.write("project/src/nets/layers/blocks.py", "def f(x):\n    return x.tan()\n")
-    text = "from src.nets.layers.blocks import f\n\ndef model(x):\n    return f(x)\n"
-    report = (await client.trace(client.write("project/src/tasks/first/train.py", text), "model")).only
+    client.write("project/src/nets/blocks.py", "def f(x):\n    return x.tan()\n")
+    text = "from src.nets.blocks import f\n\ndef model(x):\n    return f(x)\n"
+    report = (await client.trace(client.write("project/src/tasks/train.py", text), "model")).only
     assert (report.outcome, report.notices) == ("traced", ())
 
 
