@@ -246,7 +246,8 @@ class ArgumentPlan:
                     getattr(invented, one)
                 return invented
         made = self._thing(kind, path, name)
-        self.made[id(made)] = path, made
+        if not isinstance(made, _SHARED):
+            self.made[id(made)] = path, made
         return made
 
     def _guess(self, path: str, name: str, annotation: Any) -> ArgumentKind:
@@ -401,6 +402,9 @@ _ROW = re.compile(r"(?P<list>.*)\[\d+\](?P<item>\[\d+\])")
 
 _SETTINGS = {"settings": InventedSettings, "dictionary": InventedDictionary, "vocabulary": InventedVocabulary}
 """By the name of a kind: the class of its values."""
+
+_SHARED = (bool, int, float, complex, str, bytes, type(None))
+"""Types of which Python may use one object for equal values, so that its identity shows nothing."""
 
 _VARIADIC = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 _BY_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -1290,6 +1290,13 @@ def test_a_module_in_which_the_program_looks_for_submodules_gets_them() -> None:
     assert made(module(constructor)) == "M(backbone=…)"
 
 
+def test_a_flag_by_which_the_program_divides_is_on() -> None:
+    def constructor(self: Any, scale: bool) -> None:
+        self.factor = 1 / scale
+
+    assert made(module(constructor)) == "M(scale=True)"
+
+
 def test_of_the_options_of_a_table_the_smallest_is_tried_first() -> None:
     def constructor(self: Any, depth: Any, name: Any) -> None:
         self.width = {152: 8, 101: 6, 18: 4}[depth]

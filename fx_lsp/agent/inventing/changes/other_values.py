@@ -1,10 +1,11 @@
-"""Changes to other values of the same type: numbers, lengths, strings."""
+"""Changes to other values of the same type: numbers, lengths, strings, flags."""
 
 from __future__ import annotations
 
 import enum
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, is_side, number_for, suggests_number
@@ -88,7 +89,7 @@ def divisible(error: BaseException, suspects: list[tuple[str, ArgumentKind]]) ->
 def of_same_type(
     error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
 ) -> Iterator[Change]:
-    """Other numbers, lengths and strings."""
+    """Other numbers, lengths, strings and flags."""
     if "empty" in str(error):
         empty = [path for path, kind in plan.kinds.items() if kind.name == "text" and not kind.value]
         yield from (Change(path, ArgumentKind("text", SOME_TEXT), others=(*empty,)) for path in empty[:1])
@@ -105,6 +106,8 @@ def of_same_type(
         yield from _lengths(path, kind, str(error))
         yield from ranks(path, kind)
         yield from _options(path, kind, error)
+        if isinstance(kind.value, bool):
+            yield Change(path, replace(kind, value=not kind.value))
 
 
 def integers(error: BaseException, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:
