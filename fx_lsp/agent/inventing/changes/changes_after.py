@@ -20,6 +20,7 @@ from fx_lsp.agent.inventing.changes.other_types import (
     as_mappings,
     instead_of_settings,
     of_other_type,
+    plain_numbers,
     slices,
     taking_keyword,
 )
@@ -101,6 +102,7 @@ def _of_values(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iter
         yield from (Change(path, ArgumentKind("function")) for path, kind in suspects if kind.name == "class")
     if not is_built:
         yield from of_other_type(error, plan, suspects)
+        yield from plain_numbers(error, suspects)
         yield from taking_keyword(error, suspects)
     yield from unset(error, plan)
     yield from placeholders(error, plan)

@@ -34,8 +34,8 @@ _OF_MAPPINGS = frozenset({"get", "items", "keys", "values"})
 """Attributes that show that a value should be a mapping."""
 
 
-_CLASS = re.compile(r"<class '(\S+)'>")
-"""A class, as messages print it."""
+_REFUSED = re.compile(r"<class '(\S+)'>|Value '(\S+)' is not a supported")
+"""A class, as messages print it, and as OmegaConf does whose values it refuses. A number's is named after its path."""
 
 
 MOST_SUMMED = 3
@@ -62,10 +62,6 @@ def of_other_type(
         yield from (Change(path, ArgumentKind("value", number_for(path.rpartition(".")[2]))) for path in texts)
     if joined := _OTHER_SEQUENCE.search(text):
         yield from _as_other_sequences(error, plan, suspects, list if joined[1] == "list" else tuple)
-    refused = _CLASS.findall(text)
-    for path, kind in suspects:  # what the program or a package prints the class of may have to be a plain number
-        if kind.name == "number" and any(name.endswith(f".{path}") for name in refused):
-            yield Change(path, ArgumentKind("value", kind.value))
     for path in [path for path, kind in suspects if kind.name == "text" and mentions(error, path)]:
         yield Change(path, ArgumentKind("number", number_for(path.rpartition(".")[2])))
     if _NO_CALLABLE.search(text):  # `partial(norm_layer)`; of what is called itself, the error names the path
@@ -128,6 +124,14 @@ def taking_keyword(error: BaseException, suspects: list[tuple[str, ArgumentKind]
         for cls in module_classes(path.rpartition(".")[2]):
             if refused and refused[1] in inspect.signature(cls).parameters:
                 yield Change(path, ArgumentKind("value", cls))
+
+
+def plain_numbers(error: BaseException, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:
+    """Numbers of Python's own types, if the program or a package prints the class of one, which it has refused."""
+    refused = {name for names in _REFUSED.findall(str(error)) for name in names}
+    for path, kind in suspects:
+        if kind.name == "number" and any(f".{name}".endswith(f".{path}") for name in refused):
+            yield Change(path, ArgumentKind("value", kind.value))
 
 
 def slices(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
