@@ -374,7 +374,7 @@ class TargetRun:
             return self._out_of_memory(error)
         if on_meta and not (isinstance(error, TraceFailure) and error.kind not in DOUBTFUL):
             inconclusive = InconclusiveOnMeta()
-            if isinstance(error, TraceFailure) and error.kind is FailureKind.FOREIGN_CALL and error.node is not None:
+            if isinstance(error, TraceFailure) and error.kind is FailureKind.FOREIGN_CALL:
                 refused = None if is_about_meta(error) else self._failed(error, built, on_meta=False)
                 inconclusive.certain = refused if refused and refused.outcome == "failed" else None
             raise inconclusive from error
