@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from fxcore.code.operator_templates import magic_methods, reflectable_magic_methods
-from fxcore.failures import TraceError
+from fxcore.failures import BackwardHookFailure, TraceError
 from fxcore.node import Argument, Node, base_types
 from fxcore.source.bytecode import is_assertion, unpack_count
 from fxcore.torch_compat import torch_fx_class
@@ -37,6 +37,9 @@ __all__ = [
     "assert_fn",
     "base_types",
 ]
+
+_OF_MODULES = torch.nn.Module.__init__.__code__.co_filename
+"""Torch's file that calls modules. It takes items of what a module returns only to find a tensor for backward hooks."""
 
 _log = logging.getLogger(__name__)
 
@@ -111,6 +114,14 @@ class Proxy:
 
     def __contains__(self, item: object) -> bool:
         return self.tracer.contains(self, item)
+
+    def __getitem__(self, key: Any) -> Proxy:
+        if sys._getframe(1).f_code.co_filename == _OF_MODULES:
+            message = (
+                f"`{self.node}` is a traced value, in which torch finds no tensor to register a backward hook with"
+            )
+            self.tracer.fail(BackwardHookFailure, message, self)
+        return self.tracer.create_proxy("call_function", operator.getitem, (self, key), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.tracer.setitem(self, key, value)
@@ -264,7 +275,7 @@ def _reflected_recorder(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name in magic_methods:
-    if hasattr(operator, _name):  # all except "div", which only Python 2 had
+    if hasattr(operator, _name) and _name != "getitem":  # all except "div", which only Python 2 had
         setattr(Proxy, f"__{_name.strip('_')}__", _recorder(getattr(operator, _name)))
 for _name in reflectable_magic_methods:
     if hasattr(operator, _name):

@@ -16,6 +16,9 @@ _BY_OPERATION = {
     "sorted": "Use `torch.sort`, which is recorded.",
 }
 
+_OF_HOOK = "backward-hook"
+"""The operation of an `fxcore.failures.BackwardHookFailure`."""
+
 _OF_A_SHAPE = "Unpack the sizes into a fixed number of names (`n, c, h, w = x.shape`), or index them (`x.shape[0]`)."
 
 _GENERAL = (
@@ -26,6 +29,12 @@ _GENERAL = (
 
 def message(failure: Failure, expression: str) -> str:
     """Why ``expression`` cannot be iterated over, and what to do instead."""
+    if failure.operation == _OF_HOOK:
+        return (
+            f"{subject(expression)} calls a module with a hook from `register_backward_hook`; torch searches what the "
+            "module returns for a tensor, and would search a traced value without end. Use "
+            "`register_full_backward_hook`."
+        )
     reason = "iterates over a traced value, whose number of items is not known while tracing."
     if isinstance(parsed(expression), ast.Name | ast.Attribute | ast.Subscript):
         reason = "is a traced value, so the number of items to iterate over is not known while tracing."

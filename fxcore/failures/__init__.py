@@ -5,6 +5,7 @@ This package may import `fxcore.source` and `fxcore.node`. Start reading at `fai
 
 from fxcore.failures.failures import (
     ArgumentFailure,
+    BackwardHookFailure,
     CallBindingFailure,
     ContainmentFailure,
     ControlFlowFailure,
@@ -25,6 +26,7 @@ from fxcore.failures.failures import (
 
 __all__ = [
     "ArgumentFailure",
+    "BackwardHookFailure",
     "CallBindingFailure",
     "ContainmentFailure",
     "ControlFlowFailure",

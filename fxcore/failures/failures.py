@@ -110,6 +110,19 @@ class IterationFailure(TraceFailure, TraceError):
     kind = FailureKind.ITERATION
 
 
+class BackwardHookFailure(IterationFailure):
+    """A module with a backward hook returned a traced value.
+
+    For a hook from ``register_backward_hook``, torch takes the first item of what the module returns until that is a
+    tensor, which a traced value never is.
+    """
+
+    @property
+    def operation(self) -> str:
+        """What torch was doing for the hook; the program itself only calls the module."""
+        return "backward-hook"
+
+
 class ConversionFailure(TraceFailure, TypeError):
     """A traced value was to be converted to a Python number, or formatted like a number."""
 

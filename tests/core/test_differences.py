@@ -152,3 +152,37 @@ def test_preserving_meta_holds_in_its_thread_alone() -> None:
     for fx in LIBRARIES:
         with fx.traceback.preserve_node_meta():
             assert in_another_thread(fx.traceback.has_preserved_node_meta) == (fx is torch.fx)
+
+
+class Hooked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Adding()
+        self.inner.register_backward_hook(lambda *_: None)
+
+    def forward(self, x: Any) -> Any:
+        return self.inner(x) * 2
+
+
+class TooManyNodes(Exception):
+    pass
+
+
+def counting(fx: Any, most: int) -> Any:
+    """A tracer that gives up after ``most`` nodes."""
+
+    class Counting(fx.Tracer):  # type: ignore[misc]
+        def create_node(self, *args: Any, **kwargs: Any) -> Any:
+            if len(self.graph.nodes) > most:
+                raise TooManyNodes
+            return super().create_node(*args, **kwargs)
+
+    return Counting()
+
+
+def test_a_search_for_a_tensor_without_end_is_a_failure() -> None:
+    with pytest.raises(TraceFailure) as failed:
+        counting(fxcore, 1000).trace(Hooked())
+    assert (failed.value.kind, failed.value.operation) == (FailureKind.ITERATION, "backward-hook")
+    with pytest.raises(TooManyNodes):
+        counting(torch.fx, 1000).trace(Hooked())
