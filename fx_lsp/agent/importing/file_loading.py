@@ -34,6 +34,7 @@ from fx_lsp.agent.importing.stand_ins import StandIn, add_as_modules
 from fx_lsp.agent.importing.uncaught_imports import importing_frames, may_catch
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.messages import Failure, Span, Step
+from fx_lsp.agent.missing import missing_weights
 from fx_lsp.agent.missing.missing_weights import replace_weight_loader
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.processes.rare_collections import rare_collections
@@ -80,6 +81,7 @@ class FileLoader:
         self._workspace.repair = self._makes_up_for_import
         self._workspace.provide = self._provided_at_once
         tried_imports.import_own = self._import_own
+        missing_weights.stand_in = StandIn
         sys.meta_path.insert(0, self._stand_ins)
         self._stand_ins.deny_when_asked()
         with empty_command_line(), rare_collections():

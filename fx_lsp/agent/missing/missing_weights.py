@@ -105,22 +105,46 @@ def _refused(error: BaseException) -> tuple[FunctionType, FunctionType] | None:
     """The innermost function that ``error`` passed through and that loads weights, and the function to run instead.
 
     Once weights are missing, any error in such a function may be for lack of them: filtered weights are an empty dict.
+    A class of which only what it loads shows what it makes, as ``AutoModel``, makes something unknown.
     """
     if not any(isinstance(cause, OSError) for cause in causes(error)) and not weights_are_missing():
         return None
     frames = list(traceback.walk_tb(error.__traceback__))
+    if found := next((one for frame, _ in frames if (one := _pretrained(frame)) and _is_unknown(*one)), None):
+        return found[1], _unknown  # type: ignore[return-value]
     for (caller, line), (frame, _) in reversed(list(zip([*frames[:1], *frames], frames, strict=False))):
+        if pretrained := _pretrained(frame):
+            return pretrained[1], _from_defaults  # type: ignore[return-value]
         name = frame.f_code.co_name
         function = inspect.unwrap(frame.f_globals.get(name, causes))
-        method = inspect.getattr_static(frame.f_locals.get("cls"), name, None)
-        if name == "from_pretrained" and isinstance(method, classmethod):
-            function = inspect.unwrap(method.__func__)
-        elif not (_LOADS.search(name) or function is torch.load or _is_called_to_load(caller, line)):
+        if not (_LOADS.search(name) or function is torch.load or _is_called_to_load(caller, line)):
             continue
         if isinstance(function, FunctionType) and function.__code__ is frame.f_code:
-            instead: Any = _from_defaults if isinstance(method, classmethod) else _no_weights
-            return function, instead
+            is_method = isinstance(inspect.getattr_static(frame.f_locals.get("cls"), name, None), classmethod)
+            return function, _from_defaults if is_method else _no_weights  # type: ignore[return-value]
     return None
+
+
+def _pretrained(frame: FrameType) -> tuple[type, FunctionType] | None:
+    """The class and its ``from_pretrained``, if ``frame`` runs that, or what was run instead of it."""
+    cls = frame.f_locals.get("cls")
+    method = inspect.getattr_static(cls, "from_pretrained", None)
+    function: Any = method.__func__ if isinstance(method, classmethod) else None
+    while function is not None:  # transformers copies this function for classes, so that what one wraps is no function
+        if isinstance(cls, type) and isinstance(function, FunctionType) and function.__code__ is frame.f_code:
+            return cls, function
+        function = getattr(function, "__wrapped__", None)
+    return None
+
+
+def _is_unknown(cls: type, loads: FunctionType) -> bool:
+    """Whether only what ``cls`` loads shows what it makes: it chooses among classes, or needs more than defaults."""
+    has_refused = loads.__code__.co_name == _from_defaults.__name__ and not hasattr(cls, "config_class")
+    return has_refused or cls.__module__.startswith(_CHOOSING)
+
+
+_CHOOSING = "transformers.models.auto."
+"""The modules of ``AutoModel``, ``AutoTokenizer`` and the like, which choose a class by the configuration they load."""
 
 
 def _is_called_to_load(caller: FrameType, line: int) -> bool:
@@ -144,7 +168,21 @@ def _from_defaults(cls: Any, *args: Any, **kwargs: Any) -> Any:
     return (made, {}) if kwargs.get("return_unused_kwargs") else made
 
 
-_INSTEAD: dict[object, object] = {"no weights": NoWeights()}
+def _unknown(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """What ``from_pretrained`` returns for a class that is missing."""
+    stands_for: Any = "stands for"  # see `_INSTEAD`
+    return stands_for(cls).from_pretrained(*args, **kwargs)
+
+
+def _stands_for(cls: type) -> Any:
+    """What stands for a class, as if its package were missing."""
+    return stand_in(f"{cls.__module__.partition('.')[0]}.{cls.__name__}")
+
+
+stand_in: Callable[[str], Any] = lambda name: NoWeights()  # noqa: E731
+"""Makes what stands for something missing, given its name. What imports files with stand-ins sets this."""
+
+_INSTEAD: dict[object, object] = {"no weights": NoWeights(), "stands for": _stands_for}
 """Objects that replace constants in the code of the functions above, which can't name them: this code runs with another
 function's globals."""
 

@@ -88,6 +88,50 @@ async def test_a_module_is_built_without_its_weights(client: Client, loading: st
     assert (report.outcome, report.failures) == ("traced", ())
 
 
+UNKNOWN = {
+    "a class that chooses": ("AutoModel.from_pretrained('net')", "self.part(x).last_hidden_state"),
+    "a class that needs more than defaults": ("Cut.from_pretrained('net')", "self.part(x)"),
+}
+
+
+@pytest.mark.parametrize(("loading", "use"), UNKNOWN.values(), ids=UNKNOWN)
+async def test_what_only_its_weights_describe_is_as_unknown_as_what_is_missing(
+    client: Client, loading: str, use: str
+) -> None:
+    pytest.importorskip("transformers")
+    file = client.write(
+        "net.py",
+        f"""
+        from torch import nn
+        from transformers import AutoModel
+
+        class Cut(nn.Module):
+            def __init__(self, sizes):
+                super().__init__()
+                self.layer = nn.Linear(*sizes)
+
+            @classmethod
+            def from_pretrained(cls, name):
+                with open(name) as file:
+                    return cls(file.read().split())
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.part = {loading}
+                self.layer = nn.Linear(3, 3)
+
+            def forward(self, x):
+                y = self.layer(x)
+                if y.sum() > 0:
+                    return {use}
+                return y
+        """,
+    )
+    report = (await client.trace(file, "Net()")).only
+    assert (report.outcome, [failure.kind for failure in report.failures]) == ("failed", ["control-flow"])
+
+
 async def test_a_file_is_imported_without_weights_that_it_loads(client: Client) -> None:
     file = client.write(
         "net.py",
