@@ -111,6 +111,8 @@ class BeforeEdit:
         self.places = context.edit.places(self._owns)
         """The place of each of the failures that the edit should fix."""
         self.mended = Counter(self.places)
+        self.lines = context.edit.lines(self._owns)
+        """The same places, each with the file and the line where it begins."""
         self._program: Program | None = None
         """The program itself, while it is in use."""
 
@@ -254,7 +256,7 @@ class BeforeEdit:
                 program, runs = self._runs(sizes, share=share)
                 if self._request.capture == "fx":
                     found = self._failures_met(program, runs, sizes)
-                    if not self.mended - found.places:
+                    if found.include(self.mended, self.lines):
                         before = ProgramBefore(found, runs.inputs[0], self.mended, runs, sizes=sizes)
                         return self._described(before, program)
             except ProofEnded as end:
@@ -268,7 +270,7 @@ class BeforeEdit:
     ) -> ProgramBefore:
         """What the program does that is built with ``sizes``, with the failures that guessed inputs lead to."""
         found = self.failures(sizes)
-        if self.mended - found.places:
+        if not found.include(self.mended, self.lines):
             raise ProofEnded("untried", "the failure that the fix addresses did not occur again")
         before = ProgramBefore(found, None, self.mended, runs, sizes=sizes)
         return self._described(before, program) if program else before

@@ -27,8 +27,8 @@ def changed_function(old: str, new: str, line: int) -> str | None:
     None if there is no such function, or if the edit changes something else.
     """
     before, after = ast.parse(old), ast.parse(new)
-    functions = {name: ast.dump(node) for name, node in functions_of(after.body)}
-    changed = [(name, node) for name, node in functions_of(before.body) if functions.get(name) != ast.dump(node)]
+    kept = {(name, ast.dump(node)) for name, node in functions_of(after.body)}  # a property has several of one name
+    changed = [(name, node) for name, node in functions_of(before.body) if (name, ast.dump(node)) not in kept]
     around = [
         (name, node)
         for name, node in functions_of(before.body)

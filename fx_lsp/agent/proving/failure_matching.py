@@ -75,6 +75,17 @@ class FoundFailures:
     files: tuple[str, ...] = ()
     """The workspace files that were imported to find them, if that is known."""
 
+    def include(self, mended: Places, lines: Collection[tuple[Place, str, int]]) -> bool:
+        """Whether all failures ``mended`` are among these.
+
+        ``lines``: where each of them begins. If an expression fails only in other lines, it is another one that has the
+        same text.
+        """
+        failing = {place for place, _, _ in self.lines}
+        elsewhere = {place for place, _, _ in lines if place in failing}
+        elsewhere -= {place for place, _, _ in self.lines.intersection(lines)}
+        return not (mended - self.places or elsewhere)
+
     def first_at(self, places: Collection[Place]) -> Failure | None:
         """The first failure at one of ``places``."""
         return next((failure for place, failure in self.reported if place in places), None)
@@ -128,6 +139,12 @@ def failures_met(
 def place_of(failure: Failure, owns: Owns) -> Place:
     """The place of a failure that was reported for the text that this process has imported."""
     return expression_at(span_of(failure, owns))
+
+
+def line_of(failure: Failure, owns: Owns) -> tuple[Place, str, int] | None:
+    """The place of such a failure, with the file and the line where it begins; None if that is not known."""
+    span = span_of(failure, owns)
+    return None if span is None else (expression_at(span), span.file, span.line)
 
 
 def span_of(failure: Failure, owns: Owns) -> Span | None:

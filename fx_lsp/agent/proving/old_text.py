@@ -23,6 +23,8 @@ class Explored:
     found: FoundFailures
     places: tuple[Place, ...]
     """The place of each of the failures that the edit should fix."""
+    lines: tuple[tuple[Place, str, int], ...]
+    """The same places, each with the file and the line where it begins."""
     sizes: Sizes
     """The numbers that make the twin small; none if it is the program itself."""
     plans: Plans
@@ -79,7 +81,7 @@ class OldText:
             found = before.failures(sizes)
         except ProofEnded:
             return self._remembered(known)
-        return Explored(found, before.places, sizes, PLANS.known, self._remembered(known))
+        return Explored(found, before.places, before.lines, sizes, PLANS.known, self._remembered(known))
 
     def examined(self, remembered: Remembered | None, *, small: bool) -> Packed:
         """What the program does; ``remembered`` and ``small`` are as for `explored`."""

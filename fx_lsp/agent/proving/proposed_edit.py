@@ -15,6 +15,7 @@ from fx_lsp.agent.proving.failure_matching import (
     Owns,
     Place,
     edited_lines,
+    line_of,
     place_of,
     replaced_expressions,
     span_of,
@@ -43,6 +44,10 @@ class ProposedEdit:
     def places(self, owns: Owns) -> tuple[Place, ...]:
         """The place of each of the failures that the edit should fix."""
         return tuple(place_of(failure, owns) for failure in self._request.failures)
+
+    def lines(self, owns: Owns) -> tuple[tuple[Place, str, int], ...]:
+        """The same places, each with the file and the line where it begins, if these are known."""
+        return tuple(filter(None, (line_of(failure, owns) for failure in self._request.failures)))
 
     def edited_lines(self) -> set[tuple[str, int]]:
         """The file and number of each line of the new texts that is not in the old ones."""

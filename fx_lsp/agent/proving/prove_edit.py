@@ -133,7 +133,7 @@ class _EditProof:
             after = self._found_after(before.sizes, before.plans, needs_cpu=before.found.needs_cpu)
         except ProofEnded:  # the rest of the proof will say what is wrong
             return
-        if not Counter(before.places) - before.found.places:
+        if before.found.include(Counter(before.places), before.lines):
             try:
                 self._check_explored(before, after)
             except ProofEnded:

@@ -243,6 +243,26 @@ async def test_what_only_the_program_would_show_is_not_proven(client: Client, ol
     assert (proof.verdict != "proven", reason in proof.reason) == (True, True), proof.reason
 
 
+PROPERTY = """
+    @property
+    def size(self):
+        return self.width
+
+    @size.setter
+    def size(self, size):
+        self.width = size
+
+    def half(self"""
+"""A property: two functions of one name."""
+
+
+def test_a_property_has_several_functions_of_its_name() -> None:
+    old = NET.replace("    def half(self", PROPERTY.removeprefix("\n"), 1)
+    assert old != NET
+    assert changed_function(old, old.replace(HALF, HALF.replace("len(x)", "x.size(0)")), 1) == "Net.half"
+    assert changed_function(old, old.replace("self.width = size", "self.width = 2"), 1) == "Net.size"
+
+
 WRAPPED = "import torch.fx\n" + NET.replace("class Net", 'torch.fx.wrap("len")\n\nclass Net')
 
 

@@ -231,6 +231,21 @@ async def test_an_expression_is_not_new_if_several_of_its_parts_were_mended(afte
         )
 
 
+@pytest.mark.parametrize(
+    ("failures", "lines", "are_met"),
+    [
+        (found((ONE, 2)), [2], True),
+        (found((ONE, 2)), [7], False),
+        (found((ONE, 2), (ONE, 7)), [7], True),
+        (found((ONE, 2)), [], True),
+        (found((OTHER, 2)), [2], False),
+    ],
+    ids=["the same", "another one of the same text", "one of two", "it is not known where", "something else"],
+)
+async def test_whether_a_program_meets_a_failure(failures: FoundFailures, lines: list[int], *, are_met: bool) -> None:
+    assert failures.include(Counter([ONE]), [(ONE, "net.py", line) for line in lines]) == are_met
+
+
 async def test_edited_lines_are_those_of_the_new_text() -> None:
     assert edited_lines("a\nb\nc\n", "a\nx\ny\nc\n") == {2, 3}
     assert edited_lines("a\nb\n", "a\n") == set()
