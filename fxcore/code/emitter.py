@@ -7,6 +7,7 @@ import enum
 import functools
 import inspect
 import os
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Sequence
@@ -237,6 +238,9 @@ class Emitter:
         return self._special_value(arg)
 
     def _special_value(self, arg: Any) -> str:
+        if number := torch_compat.numpy_text(arg):
+            self.add_global("np", sys.modules["numpy"])
+            return self._paint("blue", number)
         if isinstance(arg, tuple) and hasattr(arg, "_fields"):
             kind = type(arg)
             with self._naming(arg):

@@ -11,6 +11,7 @@ import textwrap
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -43,6 +44,8 @@ def _import_statement(name: str, value: object, importer: Any) -> str:
         return _custom_builtins[name].import_str
     if _is_from_torch(name):
         return "import torch"
+    if isinstance(value, ModuleType):
+        return f"import {value.__name__} as {name}"
     if isinstance(value, str):  # an annotation, with `from __future__ import annotations`
         return f"{name} = {value!r}"
     module, attribute = importer.get_name(value)

@@ -20,6 +20,7 @@ from fxcore.notices.likely_type import type_of_node
 from fxcore.notices.notices import NoticeKind, Notices
 from fxcore.proxy import Proxy
 from fxcore.source import Place, is_user_file
+from fxcore.torch_compat import numpy_text
 
 _IS_NONE_JUMP = re.compile(r"POP_JUMP.*_NONE")
 
@@ -70,11 +71,26 @@ def review(root: torch.nn.Module | Callable[..., Any], graph: Graph, notices: No
 def _review_node(node: Node, graph: Graph, notices: Notices) -> None:
     if node.op == "get_attr" and isinstance(graph.constants.get(str(node.target)), torch.Tensor):
         notices.at(NoticeKind.FROZEN_CONSTANT, node.where)
+    if number := next(filter(None, map(numpy_text, _constants(node))), None):
+        notices.at(NoticeKind.NUMPY_NUMBER, node.where, number)
     name = _name_read(node)
     if name is not None and not hasattr(torch.Tensor, name):
         meant = _meant(node.args[0], name)
         if meant is not None:
             notices.at(NoticeKind.UNKNOWN_ATTRIBUTE, node.where, f"{name} {meant}".rstrip())
+
+
+def _constants(node: Node) -> Iterator[object]:
+    """The values among a node's arguments that are neither nodes nor containers."""
+    waiting: list[Any] = [node.args, node.kwargs]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, tuple | list):
+            waiting += value
+        elif not isinstance(value, Node):
+            yield value
 
 
 def _name_read(node: Node) -> str | None:

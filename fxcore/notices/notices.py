@@ -32,6 +32,8 @@ class NoticeKind(str, Enum):
     """The program compares an input with None, but a traced value is never None."""
     UNKNOWN_ATTRIBUTE = "unknown-attribute"
     """An attribute or method was recorded that tensors don't have."""
+    NUMPY_NUMBER = "numpy-number"
+    """A number of NumPy's was recorded, whose text torch.fx's generated code cannot evaluate."""
     SWALLOWED_FAILURE = "swallowed-failure"
     """The program's own ``except`` caught a failure of the trace."""
     LEFT_ON_MODULE = "left-on-module"

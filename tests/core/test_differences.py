@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import random
 import re
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 import torch
 import torch.fx
@@ -186,3 +188,16 @@ def test_a_search_for_a_tensor_without_end_is_a_failure() -> None:
     assert (failed.value.kind, failed.value.operation) == (FailureKind.ITERATION, "backward-hook")
     with pytest.raises(TooManyNodes):
         counting(torch.fx, 1000).trace(Hooked())
+
+
+@pytest.mark.skipif(numpy.__version__ < "2", reason="earlier versions write numbers as Python does")
+def test_code_with_numbers_of_numpy_runs() -> None:
+    def scaled(x: Any) -> Any:
+        return x / numpy.sqrt(64)
+
+    own, theirs = (fx.symbolic_trace(scaled) for fx in LIBRARIES)
+    assert own.code == theirs.code
+    assert torch.equal(own(torch.ones(2)), torch.ones(2) / 8)
+    assert torch.equal(pickle.loads(pickle.dumps(own))(torch.ones(2)), torch.ones(2) / 8)
+    with pytest.raises(NameError):
+        theirs(torch.ones(2))

@@ -57,6 +57,11 @@ NOTED: dict[NoticeKind, list[str]] = {
         "def f(x): return x + «x.shpae[0]»",
         "def f(x: torch.Tensor): return «x.mask + 1»",
     ],
+    K.NUMPY_NUMBER: [
+        "import numpy as np\ndef f(x): return «x / np.sqrt(64)»",
+        "import numpy as np\ndef f(x): return «torch.clamp(x, min=np.float64(0.5))»",
+        "import numpy as np\ndef f(x): return «x.mul(np.pi * np.ones(1)[0])»",
+    ],
     K.SWALLOWED_FAILURE: [
         "def f(x):\n try: return x if «x.sum() > 0» else -x\n except ValueError: return x",
         "def f(x):\n try: return x / «int(x.shape[0])»\n except TypeError: return x",
@@ -147,6 +152,11 @@ SILENT: dict[NoticeKind, list[str]] = {
         "def f(x): return x.mask + x.tensors",
         "def f(x: list): return x.reshpae(-1)",
         "def f(x): return x.split(2)[0].reshape(-1)",
+    ],
+    K.NUMPY_NUMBER: [
+        "import numpy as np\ndef f(x): return x / float(np.sqrt(64))",
+        "import numpy as np\ndef f(x): return x * np.pi",
+        "import numpy as np\ndef f(x): return x + int(np.ceil(0.5))",
     ],
     K.SWALLOWED_FAILURE: [
         "def f(x):\n try: return x / x.size(0)\n except TypeError: return x",
