@@ -221,7 +221,7 @@ def searched_inputs(
                 may_reach=may_reach,
                 few=search.few,
                 fixed=fixed,
-                decisive=partial(decisive_inputs, root=root),
+                decisive=partial(decisive_inputs, root=root, fixed=fixed),
             )
     except NoInputs:
         exceeds = not budget.has_left(1.0) and costliest > search.share * MOST_WORK / LEAST

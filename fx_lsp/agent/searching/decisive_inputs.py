@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from types import FunctionType
@@ -40,10 +40,14 @@ MOST_SHIFTED = 8
 """How many weights are changed alone, the smallest of all."""
 
 
-def decisive_inputs(first: Input, root: Callable[..., Any]) -> Iterator[Input]:
-    """``first`` with other values, and with other weights of ``root``, the likeliest first."""
+def decisive_inputs(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) -> Iterator[Input]:
+    """``first`` with other values, and with other weights of ``root``, the likeliest first.
+
+    Parameters in ``fixed`` that it leaves out stay left out.
+    """
     numbers = compared_numbers(root)
     yield from filter(None, (_mapped(first, partial(_times, factor)) for factor in FACTORS))
+    yield from _with_compared_options(first, root, fixed, numbers)
     turns = itertools.zip_longest(_with_other_weights(first, root, numbers), _with_numbers(first, numbers))
     yield from filter(None, itertools.chain.from_iterable(turns))
 
@@ -188,6 +192,29 @@ def _holds(tensor: torch.Tensor, whole: bool) -> bool:
     """Whether a tensor is one of those that get integers (``whole``), or of those that get numbers with a fraction."""
     is_plain = tensor.layout is torch.strided and not tensor.is_quantized and not tensor.is_complex()
     return is_plain and tensor.is_floating_point() is not whole
+
+
+def _with_compared_options(
+    first: Input, root: Callable[..., Any], fixed: Collection[str], numbers: list[float]
+) -> Iterator[Input]:
+    """``first`` with one of the numbers for a parameter that it leaves out and that is compared: ``if rate > 0:``."""
+    code = getattr(inspect.unwrap(forward_of(root)), "__code__", None)
+    tree = None if code is None else tree_of(code)
+    compared = {
+        side.id
+        for node in ast.walk(tree or ast.Module([], []))
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], _ORDERS)
+        for side in (node.left, *node.comparators)
+        if isinstance(side, ast.Name)
+    }
+    taken = {*fixed, *first.by_parameter(root)}
+    for name, parameter in inspect.signature(forward_of(root)).parameters.items():
+        is_number = parameter.default is None or type(parameter.default) in (int, float)
+        for number in numbers if is_number and name in compared and name not in taken else ():
+            yield replace(first, kwargs={**first.kwargs, name: number})
+
+
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def _with_argument(first: Input, value: float) -> Iterator[Input]:

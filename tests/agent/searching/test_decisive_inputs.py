@@ -68,3 +68,20 @@ def test_a_buffer_that_a_call_replaces_is_put_back() -> None:
     assert seen.buffers["steps"] == torch.tensor(9)
     assert gate.steps is steps
     assert steps.item() == 3
+
+
+class Dropping(nn.Module):
+    def forward(self, x: torch.Tensor, rate: float | None = None, other: float = 2.0) -> torch.Tensor:
+        rate = 0.5 if rate is None else rate
+        if rate > 0.25:
+            return x * rate
+        return x if other is not None else -x
+
+
+def test_a_number_that_is_left_out_and_compared_is_given() -> None:
+    first = Input((torch.randn(2, 3),))
+    given = [dict(one.kwargs) for one in decisive_inputs(first, Dropping()) if one.kwargs]
+    assert {"rate": 0} in given
+    assert {"rate": 0.25} in given
+    assert all(one.keys() == {"rate"} for one in given)
+    assert not any(one.kwargs for one in decisive_inputs(first, Dropping(), fixed=["rate"]))
