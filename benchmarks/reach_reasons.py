@@ -13,7 +13,7 @@ KINDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), reason, advice)
     for pattern, reason, advice in (
         (
-            r"^it needs a file or weights",
+            r"^it needs a file or weights|^it depends on what .* loads",
             "it needs a file or weights that are not available",
             "Put the file where the "
             "code looks for it, or switch the weights off with `# fx: trace(…)` above the class.",

@@ -275,7 +275,7 @@ def _reflected_recorder(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name in magic_methods:
-    if hasattr(operator, _name) and _name != "getitem":  # all except "div", which only Python 2 had
+    if hasattr(operator, _name) and _name != "getitem":  # that is defined above; only Python 2 had "div"
         setattr(Proxy, f"__{_name.strip('_')}__", _recorder(getattr(operator, _name)))
 for _name in reflectable_magic_methods:
     if hasattr(operator, _name):

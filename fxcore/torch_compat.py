@@ -77,7 +77,6 @@ __all__ = [
     "is_proxy_of_torch_fx",
     "is_proxyable_for_torch_fx",
     "methods_wrapped_by_torch_fx",
-    "numpy_text",
     "opaque_value",
     "overloads_of",
     "random_is_impure",
@@ -380,14 +379,3 @@ def compiler_marks() -> Iterator[tuple[dict[str, Any], str]]:
     for name in ("mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic"):
         if hasattr(module, name):
             yield vars(module), name
-
-
-def numpy_text(value: object) -> str:
-    """The text of a number of NumPy's if that mentions ``np``, e.g. ``np.float64(8.0)``; empty for any other value.
-
-    NumPy 2 writes its numbers like this, and torch.fx writes their text into generated code, which has no ``np``.
-    """
-    if type(value).__module__ != "numpy" or not hasattr(value, "dtype"):
-        return ""
-    text = repr(value)
-    return text if text.startswith("np.") else ""

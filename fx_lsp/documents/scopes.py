@@ -11,9 +11,12 @@ from fx_lsp.documents.parametrized_tests import parametrized
 from fx_lsp.documents.written_loops import first_turn
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ADDING = "add_argument"
+"""The method that adds an argument to a parser, or to a group of arguments."""
+
 _CHANGING = frozenset(
     {"add", "append", "clear", "eval", "extend", "insert", "pop", "remove", "reverse", "setdefault", "sort", "train"}
-    | {"add_argument", "set_defaults", "update"}
+    | {_ADDING, "set_defaults", "update"}
 )
 """Methods whose calls are assumed to change their object."""
 
@@ -102,6 +105,14 @@ class Binding:
         return self.assignment[1] if self.assignment else None
 
 
+def _grouped(call: ast.Call) -> str:
+    """The name of the parser of which ``call`` makes a group of arguments; empty for any other call."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=parser), attr=method) if method in _GROUPS:
+            return parser
+    return ""
+
+
 class ScopeVisitor(ast.NodeVisitor):
     """Visits a whole file and records every scope, binding, import, call and class."""
 
@@ -113,8 +124,8 @@ class ScopeVisitor(ast.NodeVisitor):
         """Each ``from a import *``, under the name of its module."""
         self.calls: list[tuple[ast.Call, CodePlace]] = []
         self.classes: list[ast.ClassDef] = []
-        self._parsers: dict[str, str] = {}
-        """The name of a group of arguments -> the name of the parser that it belongs to."""
+        self._parsers: dict[tuple[Scope, str], str] = {}
+        """A scope and the name of a group of arguments in it -> the name of the parser that it belongs to."""
         self._place = CodePlace(self.module, ast.Pass(lineno=0, col_offset=0, end_lineno=0, end_col_offset=0))
         self._block = 0
         self._visit_statements(tree.body, self._place)
@@ -153,11 +164,9 @@ class ScopeVisitor(ast.NodeVisitor):
     def visit_Assign(self, node: ast.Assign) -> None:
         """Record ``name = value``, ``a, b = value``, ``name.attribute = value``, ``name[key] = value``."""
         match node:
-            case ast.Assign(
-                targets=[ast.Name(id=group)],
-                value=ast.Call(func=ast.Attribute(value=ast.Name(id=parser), attr=method)),
-            ) if method in _GROUPS:
-                self._parsers[group] = self._parsers.get(parser, parser)
+            case ast.Assign(targets=[ast.Name(id=group)], value=ast.Call() as value) if parser := _grouped(value):
+                scope = self._place.scope
+                self._parsers[scope, group] = self._parsers.get((scope, parser), parser)
         self._assign(node.targets, node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
@@ -180,7 +189,11 @@ class ScopeVisitor(ast.NodeVisitor):
         match node.value:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _CHANGING:
                 self._bind(name, is_simple=True, is_change=True)
-                if parser := self._parsers.get(name):
+                parser = self._parsers.get((self._place.scope, name), "")
+                if parser and method == _ADDING:
+                    self._bind(parser, is_simple=True, is_change=True)
+            case ast.Call(func=ast.Attribute(value=ast.Call() as group, attr=method)) if method == _ADDING:
+                if parser := _grouped(group):
                     self._bind(parser, is_simple=True, is_change=True)
         self.generic_visit(node)
 

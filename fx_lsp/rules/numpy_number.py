@@ -1,4 +1,4 @@
-"""A number of NumPy's whose text the generated code cannot evaluate."""
+"""A NumPy number, whose text the generated code cannot evaluate."""
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, subject
@@ -8,8 +8,8 @@ def message(failure: Failure, expression: str) -> str:
     """What the generated code lacks, and what to do; ``failure.error`` is the number as the code has it."""
     return (
         f"{subject(expression)} is recorded with a NumPy number: torch.fx writes `{failure.error}` into the generated "
-        "code, which does not import NumPy, so the graph raises a `NameError` when it runs. Convert the number with "
-        "`float(…)`, or compute it with `math` instead of NumPy."
+        "code, which does not import NumPy, so the graph raises a `NameError` when it runs. Convert the number to one "
+        "of Python's own with `.item()`, or compute it with `math` instead of NumPy."
     )
 
 
@@ -22,10 +22,10 @@ number, torch.fx writes the text of the number into the generated code. Since Nu
 but the generated code has no name `np`: the trace succeeds, and the graph raises a `NameError` when it runs.
 
 - Compute the number with Python's `math` module: `math.sqrt(64)` instead of `np.sqrt(64)`.
-- Convert the number where it is used: `float(np.sqrt(64))`. If a module keeps it as an attribute, convert it in
+- Convert the number where it is used: `np.sqrt(64).item()`. If a module keeps it as an attribute, convert it in
   `__init__`.
 
-A graph that fxcore traces runs, since fxcore adds the name to the code's globals.""",
+A graph that fxcore has traced runs: its code knows NumPy.""",
     bad="""\
 import numpy as np
 import torch.fx

@@ -22,6 +22,7 @@ from fxcore.code.verbose import Painter, Provenance, meta_block, tensor_annotati
 from fxcore.immutable_collections import immutable_list
 from fxcore.node import Argument, Node, map_arg
 from fxcore.nodes.namespace import _custom_builtins, _Namespace
+from fxcore.nodes.numpy_values import numpy_text
 from fxcore.nodes.qualified_name import _get_qualified_name, _is_from_torch, _type_repr
 
 if TYPE_CHECKING:
@@ -238,9 +239,9 @@ class Emitter:
         return self._special_value(arg)
 
     def _special_value(self, arg: Any) -> str:
-        if number := torch_compat.numpy_text(arg):
-            self.add_global("np", sys.modules["numpy"])
-            return self._paint("blue", number)
+        if text := numpy_text(arg):
+            name = self.add_global("np", sys.modules["numpy"])
+            return self._paint("blue", f"{name}{text.removeprefix('np')}")
         if isinstance(arg, tuple) and hasattr(arg, "_fields"):
             kind = type(arg)
             with self._naming(arg):

@@ -16,11 +16,11 @@ import torch
 
 from fxcore.graph import Graph
 from fxcore.node import Node
+from fxcore.nodes.numpy_values import numpy_text
 from fxcore.notices.likely_type import type_of_node
 from fxcore.notices.notices import NoticeKind, Notices
 from fxcore.proxy import Proxy
 from fxcore.source import Place, is_user_file
-from fxcore.torch_compat import numpy_text
 
 _IS_NONE_JUMP = re.compile(r"POP_JUMP.*_NONE")
 
@@ -71,7 +71,8 @@ def review(root: torch.nn.Module | Callable[..., Any], graph: Graph, notices: No
 def _review_node(node: Node, graph: Graph, notices: Notices) -> None:
     if node.op == "get_attr" and isinstance(graph.constants.get(str(node.target)), torch.Tensor):
         notices.at(NoticeKind.FROZEN_CONSTANT, node.where)
-    if number := next(filter(None, map(numpy_text, _constants(node))), None):
+    numbers = (value for value in _constants(node) if isinstance(value, int | float | complex))
+    if number := next(filter(None, map(numpy_text, numbers)), None):
         notices.at(NoticeKind.NUMPY_NUMBER, node.where, number)
     name = _name_read(node)
     if name is not None and not hasattr(torch.Tensor, name):

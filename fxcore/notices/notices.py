@@ -33,7 +33,7 @@ class NoticeKind(str, Enum):
     UNKNOWN_ATTRIBUTE = "unknown-attribute"
     """An attribute or method was recorded that tensors don't have."""
     NUMPY_NUMBER = "numpy-number"
-    """A number of NumPy's was recorded, whose text torch.fx's generated code cannot evaluate."""
+    """A NumPy number was recorded, whose text torch.fx's generated code cannot evaluate."""
     SWALLOWED_FAILURE = "swallowed-failure"
     """The program's own ``except`` caught a failure of the trace."""
     LEFT_ON_MODULE = "left-on-module"

@@ -201,3 +201,5 @@ def test_code_with_numbers_of_numpy_runs() -> None:
     assert torch.equal(pickle.loads(pickle.dumps(own))(torch.ones(2)), torch.ones(2) / 8)
     with pytest.raises(NameError):
         theirs(torch.ones(2))
+    named = fxcore.symbolic_trace(lambda np: np / numpy.sqrt(64))
+    assert torch.equal(named(torch.ones(2)), torch.ones(2) / 8)

@@ -48,15 +48,6 @@ class Built:
     has_invented_tensors: bool = False
     """Whether the root was built with tensors that fx-lsp invented."""
 
-    @property
-    def has_invented_arguments(self) -> bool:
-        """Whether the root was built with arguments that fx-lsp invented: it may have needed none."""
-        return self.recipe.made_up and _BARE.fullmatch(self.shown) is None
-
-
-_BARE = re.compile(r"[\w.]+\(\)")
-"""A call without arguments."""
-
 
 def build_target(
     target: Target, file: str, namespace: dict[str, Any], folders: Sequence[str], *, on_meta: bool

@@ -133,13 +133,17 @@ class FileLoader:
         return (bool(self._stand_ins.missing) and _imports_submodule(error)) or self._skips_what_fails(error)
 
     def _provides_tried_import(self, error: BaseException) -> bool:
-        """Provide the package that a module tries to import and then needs all the same: ``@triton.jit``."""
+        """Provide the package that a module tries to import and then needs all the same: ``@triton.jit``.
+
+        From then on, the import that it tries succeeds.
+        """
         tried = tried_imports.tried_import(error) if isinstance(error, NameError) else None
         package = tried.wanted.module.partition(".")[0] if tried else ""
         if not package or package in self._stand_ins.missing or _spec_of(package) is not None:
             return False
         missing = ModuleNotFoundError(f"No module named {package!r}", name=package)
-        self._provide_package(package, missing, chain_of_error(error, self._workspace.owns))
+        place = tried.span if tried else None
+        self._provide_package(package, missing, () if place is None else (Step("<module>", place),))
         add_as_modules()
         return True
 
@@ -217,8 +221,11 @@ class FileLoader:
         return self._stand_ins.find_spec(package, None) or importlib.util.find_spec(package)
 
     def _provide_package(self, package: str, error: BaseException, chain: tuple[Step, ...] = ()) -> None:
-        """Make a top-level package that was not found importable: from the workspace, or as a stand-in."""
-        if self._workspace.look_above(package):
+        """Make a top-level package that was not found importable: from the workspace, or as a stand-in.
+
+        ``chain`` leads to the import statement, if the traceback of ``error`` does not.
+        """
+        if self._workspace.look_above(package, _imported_at(chain or chain_of_error(error, self._workspace.owns))):
             return
         folder = self._workspace.folder_named(package)
         if folder is not None:
@@ -285,6 +292,17 @@ class FileLoader:
             above, _, last = name.rpartition(".")
             if above in self._bare and above in sys.modules:
                 vars(sys.modules[above]).pop(last, None)  # or `from above import last` would find it
+
+
+def _imported_at(chain: tuple[Step, ...]) -> str:
+    """The dotted name of the module that the statement at the end of ``chain`` imports; empty if that is not known."""
+    span = chain[-1].span if chain else None
+    found = _IMPORTS.match(linecache.getline(span.file, span.line)) if span else None
+    return found[1] if found else ""
+
+
+_IMPORTS = re.compile(r"\s*(?:from|import)\s+([\w.]+)")
+"""The beginning of an import statement."""
 
 
 def _file_of(name: str) -> str | None:

@@ -20,6 +20,7 @@ from typing import Any
 from fx_lsp.agent.importing.stand_in_modules import StandInModule
 from fx_lsp.agent.inventing.checks.failed_checks import names_in_check
 from fx_lsp.agent.inventing.failing_statement import names_acted_on
+from fx_lsp.agent.messages import Span
 from fx_lsp.agent.traceback_steps import causes
 
 _OF_NONE = re.compile(r"'NoneType' object (is not callable|has no attribute|is not subscriptable)")
@@ -44,6 +45,8 @@ class _Import:
     """The name in the module; empty for the module itself."""
     is_used: bool = False
     """Whether the name is not imported itself, but computed from what is: ``version = float(apex.__version__)``."""
+    place: tuple[int, int, int, int] = (1, 0, 1, 0)
+    """The line and column of the statement's beginning, and those of its end, as in `ast`."""
 
     def __str__(self) -> str:
         return f"{self.module}.{self.name}" if self.name else self.module
@@ -64,6 +67,12 @@ class TriedImport:
     namespace: dict[str, Any]
     """That of the module that tries the import."""
     wanted: _Import
+
+    @property
+    def span(self) -> Span | None:
+        """The import statement; None if its file is not known."""
+        file = self.namespace.get("__file__")
+        return Span(file, *self.wanted.place) if isinstance(file, str) else None
 
     @property
     def source(self) -> str:
@@ -162,15 +171,17 @@ def _catches(node: ast.Try) -> bool:
 
 def _imported(statement: ast.stmt, namespace: Mapping[str, Any]) -> Iterator[tuple[str, _Import]]:
     """The names that a statement imports, each with what it stands for."""
+    line, column = statement.lineno, statement.col_offset
+    place = line, column, statement.end_lineno or line, statement.end_col_offset or column
     match statement:
         case ast.Import(names=aliases):
             for alias in aliases:
                 top = alias.name.partition(".")[0]
-                yield alias.asname or top, _Import(alias.name if alias.asname else top)
+                yield alias.asname or top, _Import(alias.name if alias.asname else top, place=place)
         case ast.ImportFrom(module=module, names=aliases, level=level):
             package = str(namespace.get("__package__") or "")
             above = importlib.util.resolve_name("." * level + (module or ""), package) if package else module or ""
-            yield from ((alias.asname or alias.name, _Import(above, alias.name)) for alias in aliases)
+            yield from ((alias.asname or alias.name, _Import(above, alias.name, place=place)) for alias in aliases)
 
 
 def _assigns(statement: ast.stmt, name: str) -> bool:

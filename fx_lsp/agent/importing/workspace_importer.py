@@ -166,8 +166,11 @@ class Workspace:
         named = (folder for folder in self.folders if Path(folder).name == name)
         return next((folder for folder in named if not self._exists(Path(folder, "__init__.py"))), None)
 
-    def look_above(self, name: str) -> bool:
+    def look_above(self, name: str, wanted: str = "") -> bool:
         """Make the module or package ``name`` importable if it is in a folder above the file; return whether it is.
+
+        ``wanted``: the dotted name that is imported, if it is known. A folder without modules of its own is a package
+        only if it contains that: a folder of data may have the name of a package that is not installed.
 
         A relative path that the program has added to ``sys.path`` may mean a folder in any of these: nothing shows in
         which the program is started. A folder outside the workspace has other programs' modules.
@@ -177,7 +180,7 @@ class Workspace:
             if folder not in self._roots and not self.owns(str(folder / "_")):
                 return False
             for place in (folder, folder / "src", *(Path(os.path.normpath(folder / entry)) for entry in relative)):
-                found = self._exists(place / f"{name}.py") or _has_modules(place / name)
+                found = self._exists(place / f"{name}.py") or _is_package(place / name, wanted)
                 if found and str(place) not in sys.path and self.owns(str(place / "_")):
                     sys.path.append(str(place))
                     importlib.invalidate_caches()
@@ -312,9 +315,10 @@ class _Finder(importlib.abc.MetaPathFinder):
         return self._workspace.provide(fullname) if path is None else None
 
 
-def _has_modules(folder: Path) -> bool:
-    """Whether a folder is a package or a namespace package: it has modules, or only folders that have some."""
-    return any(folder.glob("*.py")) or any(folder.glob("*/*.py"))
+def _is_package(folder: Path, wanted: str) -> bool:
+    """Whether a folder has modules, or contains the module ``wanted``, whose first name is the folder's."""
+    below = folder.joinpath(*wanted.split(".")[1:])
+    return any(folder.glob("*.py")) or (below != folder and (below.is_dir() or below.with_suffix(".py").is_file()))
 
 
 class _Loader(importlib.machinery.SourceFileLoader):

@@ -484,7 +484,9 @@ class InventedModule(torch.nn.Module):
         make = self.__dict__.get("_make")
         if make is None and name in _LAST_LAYERS:
             return self._modules.setdefault(name, LastLayer(WIDTH, WIDTH))
-        if make is None and is_about_to_call(sys._getframe(1)):  # `self.encoder.encode(x)` is recorded as `self.encoder(x)`
+        if make is None and is_about_to_call(
+            sys._getframe(1)
+        ):  # `self.encoder.encode(x)` is recorded as `self.encoder(x)`
             return self
         if make is None:
             return int(number_for(name))

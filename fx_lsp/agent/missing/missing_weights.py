@@ -110,7 +110,8 @@ def _refused(error: BaseException) -> tuple[FunctionType, FunctionType] | None:
     if not any(isinstance(cause, OSError) for cause in causes(error)) and not weights_are_missing():
         return None
     frames = list(traceback.walk_tb(error.__traceback__))
-    if found := next((one for frame, _ in frames if (one := _pretrained(frame)) and _is_unknown(*one)), None):
+    unknown = (one for frame, _ in frames if (one := _pretrained(frame)) and _is_unknown(*one))
+    if stand_in is not None and (found := next(unknown, None)):
         return found[1], _unknown  # type: ignore[return-value]
     for (caller, line), (frame, _) in reversed(list(zip([*frames[:1], *frames], frames, strict=False))):
         if pretrained := _pretrained(frame):
@@ -176,10 +177,11 @@ def _unknown(cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _stands_for(cls: type) -> Any:
     """What stands for a class, as if its package were missing."""
+    assert stand_in is not None
     return stand_in(f"{cls.__module__.partition('.')[0]}.{cls.__name__}")
 
 
-stand_in: Callable[[str], Any] = lambda name: NoWeights()  # noqa: E731
+stand_in: Callable[[str], Any] | None = None
 """Makes what stands for something missing, given its name. What imports files with stand-ins sets this."""
 
 _INSTEAD: dict[object, object] = {"no weights": NoWeights(), "stands for": _stands_for}

@@ -88,6 +88,8 @@ def missing_dependency(
 
 def is_missing(name: str) -> str:
     """The reason for giving no verdict on what depends on ``name``."""
+    if ".from_pretrained(" in name:
+        return f"it depends on what `{name}` loads, which is not available"
     return f"it depends on `{name}`, which is missing"
 
 
@@ -195,18 +197,16 @@ def reason_for_doubt(
     made = [name for name in modules if name.endswith(("]", ")"))]  # by a function: what kind of modules is not known
     if may_be_missing and (absent := [*made, *bases]):
         return f"it raises {_told(cause, belongs)}, possibly because `{absent[0]}` is missing"
-    if not built.has_invented_arguments and not weights_are_missing():
+    if not built.recipe.made_up and not weights_are_missing():
         return None
     refuses = _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs) or _REFUSED_BY_TORCH in str(cause)
     is_certain = isinstance(cause, NameError) or bool(refused) or refuses
     if raised_by_program and not is_certain and not _lacks_attribute(cause, built.root, belongs, folders):
-        blamed = (
-            "the arguments that fx-lsp invented" if built.has_invented_arguments else "weights that could not be loaded"
-        )
+        blamed = "the arguments that fx-lsp invented" if built.recipe.made_up else "weights that could not be loaded"
         return f"it raises {_told(cause, belongs)}, possibly because of {blamed}"
-    if built.has_invented_arguments and is_about_invented(error):
+    if built.recipe.made_up and is_about_invented(error):
         return "it passes a value that fx-lsp invented to an operation; a graph may be able to hold the real value"
-    if built.has_invented_arguments and _calls_method_of_plain_value(cause, belongs):
+    if built.recipe.made_up and _calls_method_of_plain_value(cause, belongs):
         return "it calls a method of a value that fx-lsp invented"
     return _doubt_about_modules(error, refused, built.root)
 
@@ -217,7 +217,7 @@ def reason_for_doubt_behind(failure: TraceFailure, built: Built, intent: Intent,
     Arguments are invented for the way to the first failure. What the program looks up behind it with a traced value
     may be a list only because fx-lsp has invented one; the items of a tensor would be traced.
     """
-    if built.has_invented_arguments and failure.kind is FailureKind.CONVERSION and _is_lookup_at(failure.span):
+    if built.recipe.made_up and failure.kind is FailureKind.CONVERSION and _is_lookup_at(failure.span):
         return "it looks up an input in a value that fx-lsp may have invented"
     return reason_for_doubt(failure, built, intent, belongs)
 

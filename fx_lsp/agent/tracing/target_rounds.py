@@ -192,10 +192,9 @@ class TargetRounds:
         That a class can't be built without arguments, or that the workspace's own recipe exceeded a limit, says more
         than a doubtful result.
         """
-        target = self._open[report.target]
         if report.outcome in _EXCEEDED and not attempt.target.recipe.made_up:
             return _RANKS.index("failed") - 0.25
-        if report.outcome == "not-built" and target.is_called_without_arguments:
+        if report.outcome == "not-built" and attempt.target.is_called_without_arguments:
             return _RANKS.index("failed") - 0.5
         return _RANKS.index(report.outcome)
 

@@ -374,7 +374,7 @@ class TargetRun:
             return self._out_of_memory(error)
         if on_meta and not (isinstance(error, TraceFailure) and error.kind not in DOUBTFUL):
             inconclusive = InconclusiveOnMeta()
-            if isinstance(error, TraceFailure) and error.kind is FailureKind.FOREIGN_CALL:
+            if isinstance(error, TraceFailure) and _is_refused_as_traced(error):
                 refused = None if is_about_meta(error) else self._failed(error, built, on_meta=False)
                 inconclusive.certain = refused if refused and refused.outcome == "failed" else None
             raise inconclusive from error
@@ -393,6 +393,16 @@ class TargetRun:
         lift_memory_limit()
         chain = chain_of_error(error, self._owns)
         return self.report("out-of-memory", Failure("memory-limit", describe(error), chain))
+
+
+def _is_refused_as_traced(failure: TraceFailure) -> bool:
+    """Whether a call was refused because of a traced value, not because of a tensor without memory."""
+    is_refused = failure.kind is FailureKind.FOREIGN_CALL
+    return is_refused and (failure.node is not None or _NO_ARRAY in str(failure.__cause__ or failure))
+
+
+_NO_ARRAY = "__array_struct__"
+"""In NumPy's message about a traced value that should be an array, since that has every attribute."""
 
 
 def _holds_root(root: Any) -> TraceFailure:

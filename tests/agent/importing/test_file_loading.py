@@ -757,6 +757,13 @@ async def test_a_folder_of_folders_above_the_file_is_a_package(client: Client) -
     assert (report.outcome, report.notices) == ("traced", ())
 
 
+async def test_a_folder_of_data_is_not_the_package_of_its_name(client: Client) -> None:
+    client.write("project/nowhere/first/convert.py", "")
+    text = "from nowhere import load\n\ndef model(x):\n    return x + 1\n"
+    report = (await client.trace(client.write("project/tools/train.py", text), "model")).only
+    assert (report.outcome, [notice.kind for notice in report.notices]) == ("traced", ["missing-package"])
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python accepts such defaults")
 async def test_a_dataclass_may_have_a_default_that_earlier_versions_of_python_accepted(client: Client) -> None:
     text = """

@@ -141,7 +141,7 @@ def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, i
         fxcore.Tracer().trace(net)
     doubted = reason_for_doubt(
         caught.value,
-        Built(net, None, None, recipe, "Net(8)"),
+        Built(net, None, None, recipe, "Net()"),
         "assumed",
         lambda file: file in (__file__, asserting_programs.__file__),
     )
@@ -158,7 +158,7 @@ def test_an_assert_that_also_asks_for_the_class_of_what_an_invented_module_retur
     net.part = InventedModule()
     with pytest.raises(fxcore.failures.TraceFailure) as caught:
         tracer_for(None, (InventedModule,)).trace(net)
-    built = Built(net, None, None, Recipe(Snippet("Net", 1), made_up=True), "Net(width=8)")
+    built = Built(net, None, None, Recipe(Snippet("Net", 1), made_up=True), "Net()")
     assert reason_for_doubt(caught.value, built, "assumed", lambda file: file != "library")
 
 
@@ -175,7 +175,7 @@ def test_what_an_invented_module_returns_may_be_a_context_manager() -> None:
     tracer = tracer_for(None, (InventedModule,))
     with pytest.raises(Exception, match="context manager") as caught:
         tracer.trace(net)
-    built = Built(net, None, tracer, Recipe(Snippet("Net", 1), made_up=True), "Net(width=8)")
+    built = Built(net, None, tracer, Recipe(Snippet("Net", 1), made_up=True), "Net()")
     doubted = reason_for_doubt(caught.value, built, "assumed", lambda file: file == __file__)
     assert doubted == "it depends on the output of a module that fx-lsp invented"
 

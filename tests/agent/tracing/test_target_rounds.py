@@ -245,7 +245,8 @@ def test_a_host_that_could_not_be_imported_is_not_reported_as_a_target() -> None
     assert processes.told == [("Net", "traced", 0), ("Block", "failed", 1)]
 
 
-def test_a_call_with_arguments_may_show_more_than_a_class_built_without() -> None:
+@pytest.mark.parametrize("outcome", ["failed", "not-built"])
+def test_a_call_with_arguments_may_show_more_than_a_class_built_without(outcome: Outcome) -> None:
     processes = Processes("Net")
     bare = target("Net")
     call, request = Recipe(Snippet("Net(shared=part)", 9), file="train.py"), Trace("model.py", ())
@@ -256,8 +257,8 @@ def test_a_call_with_arguments_may_show_more_than_a_class_built_without() -> Non
     processes.step()
     processes.say(0, Report(0, "Net", "unchecked", reason="it was built without `shared`, which it reads"))
     assert [attempt.target.recipe for attempt, _, _ in processes.started] == [bare.recipe, call]
-    processes.say(1, failed("Net"))
-    assert processes.told == [("Net", "failed", 1)]
+    processes.say(1, Report(0, "Net", outcome, failed("Net").failures))
+    assert processes.told == [("Net", "failed" if outcome == "failed" else "unchecked", int(outcome == "failed"))]
 
 
 def test_no_more_attempts_run_at_once_than_allowed() -> None:

@@ -1,4 +1,4 @@
-"""An attention that divides by a square root of NumPy's."""
+"""An attention that divides by a NumPy square root."""
 
 import numpy as np
 import torch

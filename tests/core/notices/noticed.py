@@ -157,6 +157,7 @@ SILENT: dict[NoticeKind, list[str]] = {
         "import numpy as np\ndef f(x): return x / float(np.sqrt(64))",
         "import numpy as np\ndef f(x): return x * np.pi",
         "import numpy as np\ndef f(x): return x + int(np.ceil(0.5))",
+        "import numpy as np\ndef f(x): return torch.einsum(np.str_('ij->j'), x)",
     ],
     K.SWALLOWED_FAILURE: [
         "def f(x):\n try: return x / x.size(0)\n except TypeError: return x",

@@ -35,7 +35,8 @@ _OF_MAPPINGS = frozenset({"get", "items", "keys", "values"})
 
 
 _REFUSED = re.compile(r"<class '(\S+)'>|Value '(\S+)' is not a supported")
-"""A class, as messages print it, and as OmegaConf does whose values it refuses. A number's is named after its path."""
+"""A class in a message, printed by Python or by OmegaConf, which refuses values of unknown classes. The class of an
+invented number has the name of its path."""
 
 
 MOST_SUMMED = 3
