@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from fx_lsp.agent.frame_code import is_at
 from fx_lsp.agent.importing.stand_ins import StandIn
 
 _WORK = frozenset({"backward", "fit", "exit", "quit", "input", "system", "urlretrieve", "Popen", "check_call", "sleep"})
@@ -38,13 +39,17 @@ def run_definitions(
     repair: Callable[[BaseException], bool],
     *,
     leave_out_work: bool = True,
+    costly_line: int | None = None,
 ) -> None:
     """Run the definitions of ``tree`` in ``namespace``; without ``leave_out_work``, run all that does not raise.
+
+    The statement at ``costly_line`` is left out whatever it does.
 
     ``repair`` receives the error of an import statement, and returns whether it did something about the error, so that
     the statement can be run again.
     """
-    _Definitions(tree, file, namespace, repair, leave_out_work=leave_out_work).run(tree.body)
+    leaves_out = _is_left_out if leave_out_work else _is_never_left_out
+    _Definitions(tree, file, namespace, repair, leaves_out, costly_line).run(tree.body)
 
 
 class _Definitions:
@@ -54,13 +59,14 @@ class _Definitions:
         file: str,
         namespace: dict[str, Any],
         repair: Callable[[BaseException], bool],
-        *,
-        leave_out_work: bool,
+        leaves_out: Callable[[ast.stmt], bool],
+        costly_line: int | None,
     ) -> None:
         self._file = file
         self._namespace = namespace
         self._repair = repair
-        self._is_left_out = _is_left_out if leave_out_work else _is_never_left_out
+        self._leaves_out = leaves_out
+        self._costly_line = costly_line
         self._flags = 0
         for statement in tree.body:
             if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
@@ -78,6 +84,10 @@ class _Definitions:
                     self._leave_out(statement)
                 case _:
                     self._execute(statement)
+
+    def _is_left_out(self, statement: ast.stmt) -> bool:
+        is_costly = self._costly_line is not None and is_at(statement, self._costly_line)
+        return is_costly or self._leaves_out(statement)
 
     def _holds(self, test: ast.expr) -> bool:
         try:

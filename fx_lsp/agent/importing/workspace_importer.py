@@ -366,8 +366,13 @@ class _Loader(importlib.machinery.SourceFileLoader):
         if notice is not None:
             self._workspace.left_out.append(notice)
         leave_out_work = is_script or costly is not None
+        line = costly.chain[-1].span.line if costly else None
         with self._workspace.running():
-            run_definitions(tree, self.path, vars(module), self._workspace.repair, leave_out_work=leave_out_work)
+            run_definitions(
+                *(tree, self.path, vars(module), self._workspace.repair),
+                leave_out_work=leave_out_work,
+                costly_line=line,
+            )
 
     def _notice_of_work(self, tree: ast.Module) -> Failure | None:
         """A notice about the first statement that does work; None if there is none, or for a notebook."""

@@ -133,7 +133,12 @@ class TraceSession:
 
 
 def _work_of_module(chain: Sequence[Step]) -> Step | None:
-    """The innermost statement at the top level of a file in a call chain; None if it is an import."""
-    step = next((step for step in reversed(chain) if step.name == "<module>"), None)
-    statement = linecache.getline(step.span.file, step.span.line).lstrip() if step else "import "
-    return None if statement.startswith(("import ", "from ")) else step
+    """The innermost statement at the top level of a file in a call chain that is no import; None if there is none.
+
+    A call that builds a model may import what it needs, and end there or not, depending on how busy the machine is.
+    """
+    return next((step for step in reversed(chain) if step.name == "<module>" and not _is_import(step)), None)
+
+
+def _is_import(step: Step) -> bool:
+    return linecache.getline(step.span.file, step.span.line).lstrip().startswith(("import ", "from "))

@@ -925,8 +925,24 @@ async def test_a_package_that_never_ends_ends_the_import(client: Client, tmp_pat
     assert report.failures[0].error == "the import took longer than 0.5 seconds"
 
 
-async def test_a_definition_that_takes_too_long_ends_the_import(client: Client) -> None:
+async def test_a_call_that_imports_for_too_long_is_left_out(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "installed_elsewhere.py").write_text(SLOW.format(seconds=1000))
+    client.write("parts.py", f"import sys\nsys.path.append({str(tmp_path)!r})\nimport installed_elsewhere\n")
+    file = client.write("net.py", f"{NET}\ndef load():\n    import parts\n\nload()\nnet = Net()\n")
+    report = (await client.trace(file, "Net()", limits=Limits(seconds=0.5))).only
+    assert (report.outcome, noticed(report)) == ("traced", [("definitions-only", "load()")])
+
+
+async def test_a_definition_that_takes_too_long_is_left_out(client: Client) -> None:
     client.write("parts.py", "def train():\n    while True:\n        sum(range(100))\n\nwidth = train()\n")
-    file = client.write("net.py", f"from parts import width\n{NET}")
-    report = (await client.trace(file, "Net()", limits=Limits(seconds=2))).only
+    wide = NET.replace("Net", "Wide").replace("return", "return width *")
+    file = client.write("net.py", f"from parts import width\n{NET}\n{wide}")
+    reports = [*(await client.trace(file, "Net()", "Wide()", limits=Limits(seconds=2))).reports.values()]
+    assert [report.outcome for report in reports] == ["traced", "unchecked"]
+    assert noticed(reports[0]) == [("definitions-only", "train()")]
+
+
+async def test_of_two_definitions_that_take_too_long_both_end_the_import(client: Client) -> None:
+    text = "def train():\n    while True:\n        sum(range(100))\n\nwidth = train()\ndepth = train()\n"
+    report = (await client.trace(client.write("net.py", text + NET), "Net()", limits=Limits(seconds=2))).only
     assert report.outcome == "timed-out"
