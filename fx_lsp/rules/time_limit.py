@@ -15,25 +15,27 @@ does not count, and your code may sleep for three times as long.
   `if __name__ == "__main__":`.
 - If the model really is that large: raise the limit, `fxLsp.timeLimit` or `--time-limit`.""",
     bad="""\
-import torch.fx
+from torch import nn
 
 
-def wait(x):
-    while True:
-        pass
+class Wait(nn.Module):
+    def forward(self, x):
+        while True:
+            pass
 
 
-traced = torch.fx.symbolic_trace(wait)
+net = Wait()
 """,
     good="""\
-import torch.fx
+from torch import nn
 
 
-def wait(x):
-    return x
+class Wait(nn.Module):
+    def forward(self, x):
+        return x
 
 
-traced = torch.fx.symbolic_trace(wait)
+net = Wait()
 """,
     text=(
         "{subject} was still running when the time limit for tracing was reached. Look for a loop that does not end "

@@ -73,7 +73,7 @@ async def test_a_crash_behind_a_form_feed_in_unsaved_text(client: Client) -> Non
 async def test_a_hang_at_import(client: Client, block: str) -> None:
     client.write("package/__init__.py", "")
     file = client.write("package/net.py", "from . import helpers\n")
-    client.write("package/helpers.py", f"{block}\ndef spin():\n    while True: pass\nvalue = spin()\n")
+    client.write("package/helpers.py", f"{block}\ndef spin():\n    while True: pass\nvalue = spin()\nother = spin()\n")
     reports = (await client.trace(file, "one", "two", limits=SHORT)).reports
     assert {report.outcome for report in reports.values()} == {"timed-out"}
     for report in reports.values():
