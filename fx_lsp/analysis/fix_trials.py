@@ -70,7 +70,7 @@ class FixTrials:
         """By the ``id`` of a report: the report, which must live as long as its ``id`` is here, and what `_by_fix`
         returns for it."""
         self._no_models: dict[int, tuple[Report | None, set[Recipe]]] = {}
-        """By the ``id`` of a report: the report, and recipes for models around its target that can't be had in time."""
+        """By the ``id`` of a report: the report, and recipes of models with its target that can't be built in time."""
 
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
         """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""

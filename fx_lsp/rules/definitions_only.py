@@ -19,7 +19,7 @@ RULE = Rule(
 fx-lsp imports a file before it traces the models in that file. A script that trains, downloads, asks for input or exits
 at its top level would do so every time. fx-lsp therefore runs only the imports, definitions and assignments of such a
 file, and does not check anything that depends on the rest. It does the same with a file whose import takes too long or
-needs too much memory.
+needs too much memory, and leaves out the statement that was running then, even if that is an assignment.
 
 - Move the work under `if __name__ == "__main__":`, or into a function.""",
     bad="""\

@@ -48,7 +48,7 @@ def run_definitions(
     ``repair`` receives the error of an import statement, and returns whether it did something about the error, so that
     the statement can be run again.
     """
-    leaves_out = _is_left_out if leave_out_work else _is_never_left_out
+    leaves_out = _does_work if leave_out_work else lambda statement: False
     _Definitions(tree, file, namespace, repair, leaves_out, costly_line).run(tree.body)
 
 
@@ -134,11 +134,7 @@ def is_preparation(statement: ast.stmt) -> bool:
     return False
 
 
-def _is_never_left_out(statement: ast.stmt) -> bool:
-    return False
-
-
-def _is_left_out(statement: ast.stmt) -> bool:
+def _does_work(statement: ast.stmt) -> bool:
     match statement:
         case ast.For() | ast.While() | ast.AsyncFor() | ast.With() | ast.AsyncWith() | ast.Delete() | ast.Assert():
             return True

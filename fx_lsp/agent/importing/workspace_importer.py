@@ -169,8 +169,8 @@ class Workspace:
     def look_above(self, name: str, wanted: str = "") -> bool:
         """Make the module or package ``name`` importable if it is in a folder above the file; return whether it is.
 
-        ``wanted``: the dotted name that is imported, if it is known. A folder without modules of its own is a package
-        only if it contains that: a folder of data may have the name of a package that is not installed.
+        ``wanted``: the dotted name that is imported, if it is known. A folder in which there are only folders counts
+        as a package only if it contains ``wanted``: a folder of data may have the name of a missing package.
 
         A relative path that the program has added to ``sys.path`` may mean a folder in any of these: nothing shows in
         which the program is started. A folder outside the workspace has other programs' modules.

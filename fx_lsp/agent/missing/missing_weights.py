@@ -101,7 +101,7 @@ def handled_missing_weights(error: BaseException) -> bool:
     return any(isinstance(value, NoWeights) for frame in frames for value in frame.f_locals.values())
 
 
-def _refused(error: BaseException) -> tuple[FunctionType, FunctionType] | None:
+def _refused(error: BaseException) -> tuple[FunctionType, Any] | None:
     """The innermost function that ``error`` passed through and that loads weights, and the function to run instead.
 
     Once weights are missing, any error in such a function may be for lack of them: filtered weights are an empty dict.
@@ -112,17 +112,17 @@ def _refused(error: BaseException) -> tuple[FunctionType, FunctionType] | None:
     frames = list(traceback.walk_tb(error.__traceback__))
     unknown = (one for frame, _ in frames if (one := _pretrained(frame)) and _is_unknown(*one))
     if stand_in is not None and (found := next(unknown, None)):
-        return found[1], _unknown  # type: ignore[return-value]
+        return found[1], _unknown
     for (caller, line), (frame, _) in reversed(list(zip([*frames[:1], *frames], frames, strict=False))):
         if pretrained := _pretrained(frame):
-            return pretrained[1], _from_defaults  # type: ignore[return-value]
+            return pretrained[1], _from_defaults
         name = frame.f_code.co_name
         function = inspect.unwrap(frame.f_globals.get(name, causes))
         if not (_LOADS.search(name) or function is torch.load or _is_called_to_load(caller, line)):
             continue
         if isinstance(function, FunctionType) and function.__code__ is frame.f_code:
             is_method = isinstance(inspect.getattr_static(frame.f_locals.get("cls"), name, None), classmethod)
-            return function, _from_defaults if is_method else _no_weights  # type: ignore[return-value]
+            return function, _from_defaults if is_method else _no_weights
     return None
 
 

@@ -215,6 +215,7 @@ def _with_compared_options(
 
 
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+"""Comparisons that only numbers have."""
 
 
 def _with_argument(first: Input, value: float) -> Iterator[Input]:

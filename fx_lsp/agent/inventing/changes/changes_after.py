@@ -45,18 +45,14 @@ _KINDS = (
 )
 """The kinds to try, in this order, for a value that is involved in an error."""
 
-
 _NO_NAME = re.compile(r"(?i:module) '[\w.]+' has no attribute '(\w+)'")
 """What Python says about a name that a module lacks, and NumPy and SciPy about those that they have removed."""
-
 
 _OF_EMPTY = (LookupError, ZeroDivisionError, StopIteration)
 """Errors that an empty list, or a loop that was never entered, leads to sooner or later."""
 
-
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
 """Python's message about the number of items that an assignment to several names needs."""
-
 
 _WEIGHTS = re.compile(r"pretrain|weight|checkpoint|ckpt|download|url", re.IGNORECASE)
 """The names of parameters that request weights."""

@@ -29,19 +29,15 @@ _NO_KEYWORD = re.compile(r"__init__\(\) got an unexpected keyword argument '(\w+
 or a function, one that should be a mapping, one that should be a number, one that should be a list instead of a tuple
 or the other way round, one that should be a string, a class whose constructor should take a keyword."""
 
-
 _OF_MAPPINGS = frozenset({"get", "items", "keys", "values"})
 """Attributes that show that a value should be a mapping."""
-
 
 _REFUSED = re.compile(r"<class '(\S+)'>|Value '(\S+)' is not a supported")
 """A class in a message, printed by Python or by OmegaConf, which refuses values of unknown classes. The class of an
 invented number has the name of its path."""
 
-
 MOST_SUMMED = 3
 """How many numbers become lists at the same time."""
-
 
 _NUMBERS = (int, float)
 

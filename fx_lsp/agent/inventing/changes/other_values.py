@@ -18,35 +18,27 @@ NO_NUMBER = re.compile(r"invalid literal for int|could not convert string to flo
 _NO_INTEGER = re.compile(r"object cannot be interpreted as an integer")
 """Python's messages about a string that should be a number, and about a value that should be an integer."""
 
-
 _NO_SHAPE = re.compile(r"shape '\[([\d, -]+)\]' is invalid for input of size")
 """torch's message about a tensor that can't have a shape."""
-
 
 _TOO_SMALL = re.compile(r"can't be greater than actual input size|[Oo]utput size is too small|smaller than kernel size")
 """torch's messages about an input that is smaller than a kernel."""
 
-
 _OF_CHANNELS = re.compile(r"to have \d+ channels|Invalid channel dimensions")
 """torch's messages about an input with another number of channels: a shape without channels may have caused them."""
-
 
 _ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
 _WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
 """How messages introduce the options of a string, and the words among these that are none."""
 
-
 SOME_TEXT = "item"
 """A string that is not empty. As the name of a setting, it suggests a number."""
-
 
 FEW = 2
 """A small number of submodules."""
 
-
 LARGER = (64, 128, 256)
 """Heights and widths to try if smaller ones are too small."""
-
 
 _DIGITS = re.compile(r"\b[1-8]\b")
 
