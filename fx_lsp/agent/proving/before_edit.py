@@ -11,10 +11,11 @@ from functools import cached_property, partial
 
 from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
 from fx_lsp.agent.inventing.plan_memory import PLANS
-from fx_lsp.agent.proving.edited_function import is_whole
 from fx_lsp.agent.proving.failed_builds import FailedBuilds, NotBuilt
 from fx_lsp.agent.proving.failure_matching import FoundFailures, Places, failures_met
-from fx_lsp.agent.proving.other_kinds import inputs_of_other_kinds
+from fx_lsp.agent.proving.functions.edited_function import is_whole
+from fx_lsp.agent.proving.functions.function_alone import FunctionAlone, function_of
+from fx_lsp.agent.proving.functions.other_kinds import inputs_of_other_kinds
 from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.proof_memory import Findings, key_of
 from fx_lsp.agent.proving.run_in_child import ProofEnded
@@ -23,9 +24,7 @@ from fx_lsp.agent.proving.trial_programs import (
     Program,
     build_program,
     fixed_values,
-    function_of,
     side_effects,
-    without_end,
 )
 from fx_lsp.agent.proving.trial_runs import ProgramRuns, run_on_inputs, runs_on
 from fx_lsp.agent.proving.twins.small_twin import MOST_AGREEING, Twins, agreeing_sizes, find_twins
@@ -41,23 +40,6 @@ SHARE_OF_OTHER_TWINS = 1 / 3
 
 class _NotRun(ProofEnded):
     """The program was not run: no inputs were found, or it can't be built."""
-
-
-@dataclass(frozen=True)
-class FunctionAlone:
-    """A function that was run alone, or of which the beginning was."""
-
-    path: str
-    name: str
-    end: int
-    """How many of its last statements were left out; none if 0."""
-    effects: tuple[Effects, ...]
-    """What it does to the rest of the program, for each of its inputs."""
-
-    @property
-    def described(self) -> str:
-        """What was run."""
-        return f"{'the beginning of ' if self.end else ''}`{self.name}`, run alone,"
 
 
 @dataclass(frozen=True)
@@ -203,27 +185,34 @@ class BeforeEdit:
     def _function(self) -> ProgramBefore:
         """What the only function does that the edit changes, and where the program breaks. Raises `ProofEnded`.
 
-        If no inputs are found for the function, or if it is all of the program, only its beginning is run.
+        If no inputs are found for the function, or if it is all of the program, only a part of it is run.
         """
         path, name, end = self._context.edit.changed_function()
         program, not_run = self._built({})
-        function, whole = function_of(program, self._file, path, name), program.built.root
-        if any(found.is_certain for found in written_lists(forward_of(whole)).values()):
-            # Invented tensors would prove nothing about lists. Where a list is less certain, both are tried.
-            raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
-        part = function.built.root
+        function, whole = function_of(program, self._file, path, name).built.root, program.built.root
+        takes_lists = any(found.is_certain for found in written_lists(forward_of(whole)).values())
         search = InputSearch(dict, program.built.recipe.inputs, not_run)
-        found = None
-        if not is_whole(part, whole):
-            search = replace(search, whole=whole, part=part)
+        calls = replace(search, whole=whole, part=function)
+        all_of_it, statements = FunctionAlone(path, name), self._context.edit.changed_statements(path, name)
+        parts = [] if is_whole(function, whole) else [(all_of_it, calls)]
+        parts += [(replace(all_of_it, end=end), search if is_whole(function, whole) else calls)] if end else []
+        parts += [(replace(all_of_it, statements=changed), search) for changed in statements]
+        ended = ProofEnded("untried", f"no part of `{name}` can be run alone", True)
+        for alone, its_search in parts:
             try:
-                found = self._run_alone(f"{path} {name}", function, search)
-            except ProofEnded as ended:
-                if not (ended.lacks_inputs and end):
+                part, alone = alone.taken_from(program, self._file, is_edited=False)
+                if takes_lists and not alone.takes_only_tensors:
+                    # Invented tensors would prove nothing about lists. Where a list is less certain, both are tried.
+                    raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
+                runs, effects = self._run_alone(alone.key, part, its_search)
+            except ProofEnded as not_tried:
+                if not not_tried.lacks_inputs:
                     raise
-        runs, effects = found or self._run_alone(f"{path} {name} {end}", without_end(function, end), search)
-        before = self._broken_with({}, runs, program)
-        return replace(before, function=FunctionAlone(path, name, 0 if found else end, effects))
+                ended = not_tried
+                continue
+            before = self._broken_with({}, runs, program)
+            return replace(before, function=replace(alone, effects=effects))
+        raise ended
 
     def _run_alone(self, key: str, function: Program, search: InputSearch) -> tuple[ProgramRuns, tuple[Effects, ...]]:
         """What a function does, and its side effects; ``key`` is as for `_run`. Raises `ProofEnded`."""

@@ -14,7 +14,7 @@ from fx_lsp.agent.proving.failed_builds import NotBuilt
 from fx_lsp.agent.proving.failure_matching import FoundFailures, failures_met
 from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.run_in_child import ProofEnded
-from fx_lsp.agent.proving.trial_programs import Program, build_program, function_of, side_effects, without_end
+from fx_lsp.agent.proving.trial_programs import Program, build_program, side_effects
 from fx_lsp.agent.proving.trial_runs import ProgramRuns, check_graph, check_program
 
 
@@ -104,8 +104,9 @@ class NewText:
         if program.built.recipe.made_up and program.built.shown != before.shown:
             raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
         if before.function is not None:
-            program = function_of(program, file, before.function.path, before.function.name)
-            program = without_end(program, before.function.end) if before.function.end else program
+            program, alone = before.function.taken_from(program, file, is_edited=True)
+            if alone.parameters != before.function.parameters:
+                raise ProofEnded("untried", f"after the edit, other values decide what `{alone.name}` does")
         if known is None:
             assert before.on_way is not None
             on_way = before.on_way.by_parameter(program.built.root)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from fx_lsp.agent.importing.workspace_importer import lines_of
 from fx_lsp.agent.messages import Failure, Prove, Span
 from fx_lsp.agent.proving.added_wraps import added_wraps, called_name
-from fx_lsp.agent.proving.edited_function import changed_function
 from fx_lsp.agent.proving.failure_matching import (
     Owns,
     Place,
@@ -20,7 +19,9 @@ from fx_lsp.agent.proving.failure_matching import (
     replaced_expressions,
     span_of,
 )
-from fx_lsp.agent.proving.function_beginning import unchanged_end
+from fx_lsp.agent.proving.functions.changed_statements import ChangedStatements, changed_statements
+from fx_lsp.agent.proving.functions.edited_function import changed_function
+from fx_lsp.agent.proving.functions.function_beginning import unchanged_end
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.running.line_coverage import Part, parts_of_branch, replaced_parts
 
@@ -84,6 +85,12 @@ class ProposedEdit:
             if name := changed_function(old, new, line):
                 return path, name, unchanged_end(old, new, name, line)
         raise ProofEnded("untried", "the edit changes more than one function", True)
+
+    def changed_statements(self, path: str, name: str) -> tuple[ChangedStatements, ...]:
+        """The statements of the function ``name`` that the edit changes, innermost first; see there."""
+        line = next((span.line for span in reversed(self._steps()) if span.file == path), 0)
+        texts = {path: (old, new) for path, old, new in self._texts()}
+        return tuple(changed_statements(*texts[path], name, line))
 
     def watched(self, owns: Owns) -> list[Part]:
         """The parts that some input has to reach: what the edit removes to fix the failures, and what fails.

@@ -1,4 +1,4 @@
-"""Builds the program that an edit is tried on, or takes a function of it, or the beginning of one."""
+"""Builds the program that an edit is tried on."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import torch
 from fx_lsp.agent.building.build import Built, build_target
 from fx_lsp.agent.importing.stand_ins import missing_parts
 from fx_lsp.agent.messages import Target
-from fx_lsp.agent.proving.edited_function import function_in
 from fx_lsp.agent.proving.failed_builds import NotBuilt
-from fx_lsp.agent.proving.function_beginning import beginning_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.random_seeds import seed_all
 from fx_lsp.agent.running.observation import (
@@ -47,22 +45,6 @@ class Program:
     def missing(self) -> tuple[str, ...]:
         """The names of the missing classes of its submodules; see `replace_missing_parts`."""
         return tuple(missing_parts(self.state)[0])
-
-
-def function_of(program: Program, file: ImportedFile, path: str, name: str) -> Program:
-    """Only the function ``name`` of the file ``path``, which ``program`` calls or is. Raises `ProofEnded`."""
-    found = function_in(program.built.root, file.namespace, path, name)
-    if found is None:
-        raise ProofEnded("untried", f"`{name}` can't be run alone", True)
-    return replace(program, built=replace(program.built, root=found, concrete_args=None))
-
-
-def without_end(function: Program, end: int) -> Program:
-    """Only the beginning of a function, without its last ``end`` statements. Raises `ProofEnded`."""
-    found = beginning_of(function.built.root, end)
-    if found is None:
-        raise ProofEnded("untried", f"no part of `{function.built.root.__qualname__}` can be run alone", True)
-    return replace(function, built=replace(function.built, root=found))
 
 
 def side_effects(program: Program, inputs: Collection[Input]) -> tuple[Effects, ...]:

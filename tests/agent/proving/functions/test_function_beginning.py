@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import fxcore
-from fx_lsp.agent.proving.function_beginning import PREFIX, beginning_of, unchanged_end
+from fx_lsp.agent.proving.functions.function_beginning import PREFIX, beginning_of, unchanged_end
 
 OLD = "class Net:\n    def forward(self, x):\n        y = len(x)\n        z = y + 1\n        return z\n"
 

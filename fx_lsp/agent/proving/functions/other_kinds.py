@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.proving.functions.node_kinds import TENSOR
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.trial_inputs import FoundInputs
 from fx_lsp.agent.proving.trial_programs import Program
@@ -28,9 +29,6 @@ MOST_GIVEN = 2
 
 MOST_ITEMS = 8
 """How many items a tensor may have that becomes a list of them."""
-
-_TENSOR = (torch.Tensor, "torch.Tensor", "Tensor")
-"""The annotation of a tensor, which is text if the file imports ``annotations`` from ``__future__``."""
 
 
 def inputs_of_other_kinds(program: Program, found: FoundInputs) -> tuple[Input, ...]:
@@ -57,7 +55,7 @@ def _of_other_kinds(program: Program, given: Input) -> Iterator[Input]:
     others = {
         name: _others(value)
         for name, value in given.by_parameter(program.built.root).items()
-        if isinstance(value, torch.Tensor) and signature.parameters[name].annotation not in _TENSOR
+        if isinstance(value, torch.Tensor) and signature.parameters[name].annotation not in TENSOR
     }
     changes = [{name: other} for name, values in others.items() for other in values]
     if len(others) > 1:

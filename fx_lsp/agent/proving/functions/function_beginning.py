@@ -10,11 +10,11 @@ import ast
 import inspect
 import itertools
 import linecache
-from collections.abc import Callable
-from types import CodeType, FunctionType
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import CellType, CodeType, FunctionType, MappingProxyType
+from typing import Any, cast
 
-from fx_lsp.agent.proving.edited_function import functions_of
+from fx_lsp.agent.proving.functions.edited_function import functions_of
 
 READ_ALL = frozenset({"eval", "exec", "locals", "vars"})
 """Functions that may read any variable."""
@@ -48,12 +48,12 @@ def beginning_of(function: Callable[..., Any], end: int) -> Any:
         return None
     mentioned = {node.id for one in definition.body[-end:] for node in ast.walk(one) if isinstance(node, ast.Name)}
     private = {name for name in mentioned if name.startswith("__")}  # variables of these names have other ones
-    if private or not mentioned.isdisjoint(READ_ALL) or (owner is not None and _rebinds(definition)):
+    if private or not mentioned.isdisjoint(READ_ALL) or (owner is not None and rebinds_first_parameter(definition)):
         return None
     variables = [*code.co_varnames[owner is not None :], *code.co_cellvars]
     # The end stays behind the return statement, so that a name that it assigns is still that of a variable.
-    definition.body.insert(-end, _returning(sorted(mentioned.intersection(variables)), definition.lineno))
-    cut = _compiled(definition, code.co_filename, plain)
+    definition.body.insert(-end, returning(sorted(mentioned.intersection(variables)), definition.lineno))
+    cut = compiled(definition, code.co_filename, plain)
     if cut is None or owner is None:
         return cut
     cut.__name__ = f"{PREFIX}{plain.__name__}"  # by which a tracer finds it
@@ -61,14 +61,14 @@ def beginning_of(function: Callable[..., Any], end: int) -> Any:
     return getattr(owner, cut.__name__)
 
 
-def _rebinds(method: ast.FunctionDef) -> bool:
+def rebinds_first_parameter(method: ast.FunctionDef) -> bool:
     """Whether a method gives its first parameter another value."""
     names = [node for node in ast.walk(method) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
     first = [*method.args.posonlyargs, *method.args.args][:1]
     return not first or any(node.id == first[0].arg for node in names)
 
 
-def _returning(names: list[str], line: int) -> ast.stmt:
+def returning(names: list[str], line: int) -> ast.stmt:
     """A statement that returns the variables with these names in order, as far as they have values.
 
     It counts as part of ``line``, since nothing else in the text should count as run because of it.
@@ -77,16 +77,22 @@ def _returning(names: list[str], line: int) -> ast.stmt:
     return ast.increment_lineno(ast.parse(text), line - 1).body[0]
 
 
-def _compiled(definition: ast.FunctionDef, file: str, original: FunctionType) -> FunctionType | None:
-    """A function with the names, defaults and cells of the ``original``; None if it needs other cells."""
+def compiled(
+    definition: ast.FunctionDef, file: str, original: FunctionType, values: Mapping[str, Any] = MappingProxyType({})
+) -> FunctionType | None:
+    """A function with the names, defaults and cells of the ``original``; None if it needs other cells.
+
+    ``values``: what further names in the ``definition`` stand for.
+    """
     *_, cls, _ = ("", *original.__qualname__.split("."))
-    module = ast.Module([definition], [])
+    around: ast.stmt = definition
     if cls:  # which the names of private attributes depend on, and ``super()``
-        around = ast.parse(f"class {cls}: pass")
-        around.body[0].body = module.body  # type: ignore[attr-defined]
-        module = around
-    cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
-    code = _code_of(compile(module, file, "exec"), definition.name)
+        around = _with_body(f"class {cls}: pass", around)
+    if values:  # which are then not looked for among the globals
+        around = _with_body(f"def around({', '.join(values)}): pass", around)
+    known = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
+    cells = {**known, **{name: CellType(value) for name, value in values.items()}}
+    code = _code_of(compile(ast.Module([around], []), file, "exec"), definition.name)
     if not cells.keys() >= {*code.co_freevars}:
         return None
     closure = tuple(cells[name] for name in code.co_freevars)
@@ -97,7 +103,14 @@ def _compiled(definition: ast.FunctionDef, file: str, original: FunctionType) ->
     return made
 
 
+def _with_body(text: str, inner: ast.stmt) -> ast.stmt:
+    """The class or function that is the ``text``, with ``inner`` as its body."""
+    around: Any = ast.parse(text).body[0]
+    around.body = [inner]
+    return cast("ast.stmt", around)
+
+
 def _code_of(module: CodeType, name: str) -> CodeType:
-    """The code of the function ``name``, which a module, or its only class, defines."""
+    """The code of the function ``name``, which a module, or the only class or function in it, defines."""
     inner = [constant for constant in module.co_consts if isinstance(constant, CodeType)]
     return next((code for code in inner if code.co_name == name), None) or _code_of(inner[0], name)

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from fx_lsp.agent.messages import Proof, Prove
-from fx_lsp.agent.proving.edited_function import changed_function
+from fx_lsp.agent.proving.functions.edited_function import changed_function
 from tests.agent.client import PATIENT, Client, target_of
 
 NET = """\
@@ -80,7 +80,8 @@ COUNTED = "self.seen.append(1)\n        return x / len(x)"
         (VIEWED, "return x[: x.size(0)]", "proven", "`Net.viewed`"),
         (VIEWED, "return x[: x.size(0)].clone()", "untried", "other side effects"),
         (DRAWN, "y = torch.rand_like(x) + 0 * torch.rand_like(x)\n", "refuted", "random numbers are drawn differs"),
-        (COUNTED, COUNTED.replace("len(x)", "x.size(0)"), "untried", "`Net.counted` changes what its module"),
+        (COUNTED, COUNTED.replace("len(x)", "x.size(0)"), "proven", "the changed statements of `Net.counted`"),
+        (COUNTED, COUNTED.replace("append(1)\n", "append(2)\n").replace("len(x)", "1"), "untried", "changes what its"),
     ],
 )
 async def test_a_function_is_tried_alone(client: Client, old: str, new: str, verdict: str, reason: str) -> None:

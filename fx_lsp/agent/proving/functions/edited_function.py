@@ -90,7 +90,7 @@ def function_in(program: Callable[..., Any], namespace: Mapping[str, Any], file:
     """
     short = name.rpartition(".")[2]
     if owners := [owner for owner in modules_of(program) if _is_from(getattr(type(owner), short, None), file, name)]:
-        first, *others = map(_settings, owners)
+        first, *others = map(settings_of, owners)
         return None if any(other != first for other in others) else getattr(owners[0], short)
     modules = [vars(module) for module in [*sys.modules.values()] if getattr(module, "__file__", None) == file]
     return next((known[name] for known in (namespace, *modules) if _is_from(known.get(name), file, name)), None)
@@ -101,7 +101,7 @@ def is_whole(function: Callable[..., Any], program: Callable[..., Any]) -> bool:
     return function in (program, getattr(program, "forward", None))
 
 
-def _settings(module: torch.nn.Module) -> list[tuple[Any, ...]]:
+def settings_of(module: torch.nn.Module) -> list[tuple[Any, ...]]:
     """What may have two modules of a class do different things: the classes of their parts, and their plain values."""
     return [
         (type(part), [(name, repr(value)) for name, value in vars(part).items() if isinstance(value, _PLAIN)])

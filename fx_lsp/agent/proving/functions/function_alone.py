@@ -1,0 +1,73 @@
+"""Takes what is to be run alone from a program: a function, its beginning, or the statements that an edit changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fx_lsp.agent.proving.functions.changed_statements import ChangedStatements
+from fx_lsp.agent.proving.functions.edited_function import function_in
+from fx_lsp.agent.proving.functions.function_beginning import beginning_of
+from fx_lsp.agent.proving.functions.statements_alone import statements_alone
+from fx_lsp.agent.proving.functions.traced_variables import Parameter
+from fx_lsp.agent.proving.run_in_child import ProofEnded
+from fx_lsp.agent.proving.trial_programs import Program
+from fx_lsp.agent.running.side_effects import Effects
+from fx_lsp.agent.tracing.trace_target import ImportedFile
+
+
+@dataclass(frozen=True)
+class FunctionAlone:
+    """A function that is run alone, or a part of it."""
+
+    path: str
+    name: str
+    end: int = 0
+    """How many of its last statements are left out; none if 0."""
+    statements: ChangedStatements | None = None
+    """The only statements that are run, if not all but the last ones are."""
+    parameters: tuple[Parameter, ...] = ()
+    """What these statements take, once that is known."""
+    effects: tuple[Effects, ...] = ()
+    """What the call does to the rest of the program, for each of its inputs, once that is known."""
+
+    @property
+    def described(self) -> str:
+        """What was run."""
+        part = "the changed statements of " if self.statements else "the beginning of " if self.end else ""
+        return f"{part}`{self.name}`, run alone,"
+
+    @property
+    def takes_only_tensors(self) -> bool:
+        """Whether it is known to take nothing but tensors and numbers."""
+        return self.statements is not None and all(one.kind is not None for one in self.parameters)
+
+    @property
+    def key(self) -> str:
+        """A text that is another one for another part of a function."""
+        statements = self.statements and (self.statements.block, self.statements.start, self.statements.stops)
+        return f"{self.path} {self.name} {self.end} {statements}"
+
+    def taken_from(self, program: Program, file: ImportedFile, *, is_edited: bool) -> tuple[Program, FunctionAlone]:
+        """The part as a program, and what is known about it then. Raises `ProofEnded` if it can't be run alone.
+
+        ``is_edited``: whether ``file`` has the edited text.
+        """
+        function = function_of(program, file, self.path, self.name)
+        found = root = function.built.root
+        parameters: tuple[Parameter, ...] = ()
+        if self.statements is not None:
+            made = statements_alone(root, program.built, self.statements, is_edited=is_edited)
+            found, parameters = made or (None, ())
+        elif self.end:
+            found = beginning_of(root, self.end)
+        if found is None:
+            raise ProofEnded("untried", f"no part of `{root.__qualname__}` can be run alone", True)
+        return replace(function, built=replace(function.built, root=found)), replace(self, parameters=parameters)
+
+
+def function_of(program: Program, file: ImportedFile, path: str, name: str) -> Program:
+    """Only the function ``name`` of the file ``path``, which ``program`` calls or is. Raises `ProofEnded`."""
+    found = function_in(program.built.root, file.namespace, path, name)
+    if found is None:
+        raise ProofEnded("untried", f"`{name}` can't be run alone", True)
+    return replace(program, built=replace(program.built, root=found, concrete_args=None))
