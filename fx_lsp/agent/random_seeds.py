@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import sys
+import zlib
+from typing import Any
 
 import torch
 
@@ -20,6 +23,21 @@ def seed() -> None:
 
 
 def seed_all() -> None:
-    """Seed the random numbers of both torch and Python."""
+    """Seed the random numbers of torch, of Python, and of NumPy if it has been imported."""
     seed()
     random.seed(SEED)
+    if (numpy_random := _numpy_random()) is not None:
+        numpy_random.seed(SEED)
+
+
+def random_state() -> int:
+    """A checksum of the state of all these random numbers, which shows how many have been drawn."""
+    numpy_random = _numpy_random()
+    _, numbers, *counts = (None, b"") if numpy_random is None else numpy_random.get_state()
+    state = repr((random.getstate(), counts)).encode() + bytes(torch.get_rng_state().tolist()) + bytes(numbers)
+    return zlib.crc32(state)
+
+
+def _numpy_random() -> Any:
+    """NumPy's module of random numbers; None if it has not been imported."""
+    return sys.modules.get("numpy.random")

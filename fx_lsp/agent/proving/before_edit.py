@@ -13,8 +13,8 @@ from fx_lsp.agent.building.constructor_sizes import Sizes, with_sizes
 from fx_lsp.agent.inventing.plan_memory import PLANS
 from fx_lsp.agent.proving.failed_builds import FailedBuilds, NotBuilt
 from fx_lsp.agent.proving.failure_matching import FoundFailures, Places, failures_met
-from fx_lsp.agent.proving.functions.edited_function import is_whole
-from fx_lsp.agent.proving.functions.function_alone import FunctionAlone, function_of
+from fx_lsp.agent.proving.functions.edited_function import function_in, is_whole
+from fx_lsp.agent.proving.functions.function_alone import FunctionAlone
 from fx_lsp.agent.proving.functions.other_kinds import inputs_of_other_kinds
 from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.proof_memory import Findings, key_of
@@ -189,14 +189,16 @@ class BeforeEdit:
         """
         path, name, end = self._context.edit.changed_function()
         program, not_run = self._built({})
-        function, whole = function_of(program, self._file, path, name).built.root, program.built.root
+        whole = program.built.root
+        function = function_in(whole, self._file.namespace, path, name)
         takes_lists = any(found.is_certain for found in written_lists(forward_of(whole)).values())
-        search = InputSearch(dict, program.built.recipe.inputs, not_run)
-        calls = replace(search, whole=whole, part=function)
-        all_of_it, statements = FunctionAlone(path, name), self._context.edit.changed_statements(path, name)
-        parts = [] if is_whole(function, whole) else [(all_of_it, calls)]
-        parts += [(replace(all_of_it, end=end), search if is_whole(function, whole) else calls)] if end else []
-        parts += [(replace(all_of_it, statements=changed), search) for changed in statements]
+        search, is_all = InputSearch(dict, program.built.recipe.inputs, not_run), is_whole(function, whole)
+        calls = search if is_all else replace(search, whole=whole, part=function)
+        function_alone = FunctionAlone(path, name)
+        parts = [] if is_all else [(function_alone, calls)]
+        parts += [(replace(function_alone, end=end), calls)] if end else []
+        statements = self._context.edit.changed_statements(path, name)
+        parts += [(replace(function_alone, statements=changed), search) for changed in statements]
         ended = ProofEnded("untried", f"no part of `{name}` can be run alone", True)
         for alone, its_search in parts:
             try:

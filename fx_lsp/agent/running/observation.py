@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
-import random
 import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -20,7 +19,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from fx_lsp.agent.missing.random_weights import add_noise
-from fx_lsp.agent.random_seeds import SEED, seed_all
+from fx_lsp.agent.random_seeds import SEED, random_state, seed_all
 from fx_lsp.agent.running.kept_state import KeptState
 from fx_lsp.agent.running.plain_values import Digest, compact, tensors_of, to_plain
 from fx_lsp.agent.running.records import Record
@@ -137,7 +136,7 @@ def observe(
     with set_up(root, given):
         kept = KeptState(root, program)
         output, inputs = call(program, given, leaves if gradients else None)
-        drawn = _random_state()
+        drawn = random_state()
         sources = leaves | {name: weight for name, weight in root.named_parameters() if name in names}
         return Observation(
             to_plain(output),
@@ -158,10 +157,6 @@ def _views(output: Any, inputs: Any) -> tuple[bool, ...]:
 def memory_of(tensor: torch.Tensor) -> int:
     """Where the memory of a tensor begins; 0 if it has none."""
     return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else 0
-
-
-def _random_state() -> int:
-    return zlib.crc32(repr(random.getstate()).encode() + bytes(torch.get_rng_state().tolist()))
 
 
 def weight_names(root: torch.nn.Module) -> frozenset[str]:

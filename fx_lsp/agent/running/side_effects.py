@@ -7,7 +7,6 @@ returns a view or a copy of an input, or of what is kept, and what it keeps in i
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -44,23 +43,42 @@ def effects_of(function: Callable[..., Any], given: Input) -> Effects:
         to_plain([*anew.values()])
     except NotComparable as kind:
         raise UnknownEffects(f"keeps an object of type `{kind}`") from None
-    if any(isinstance(value, ARRAY) for value in everything_in([output, *anew.values()])):
-        raise UnknownEffects("returns an array, which may share its memory")
     kept = {place: values for place, values in kept.items() if place not in anew}
-    known = [*tensors_of(arguments), *weights_of(function)]
-    known += [value for values in kept.values() for value in values if isinstance(value, torch.Tensor)]
-    tensors = tensors_of([output, *anew.values()])
-    strides = [tensor.stride() if tensor.layout is torch.strided else () for tensor in tensors]
-    shared = [(tensor.requires_grad, _shared(tensor, known), _shared(tensor, tensors)) for tensor in tensors]
+    results = [output, *anew.values()]
+    known = [*tensors_of(arguments), *weights_of(function), *_arrays(arguments)]
+    known += [value for values in kept.values() for value in values if isinstance(value, (torch.Tensor, ARRAY))]
+    found = [*tensors_of(results), *_arrays(results)]
+    strides = [_strides(value) for value in found]
+    shared = [(getattr(value, "requires_grad", False), _shared(value, known), _shared(value, found)) for value in found]
     objects = [(f"argument {number}", value) for number, value in enumerate(_mutable(arguments))]
     objects += [(place.name, value) for place, values in kept.items() for value in _mutable(values)]
-    same = [[name for name, value in objects if value is one] for one in _mutable([output, *anew.values()])]
+    same = [[name for name, value in objects if value is one] for one in _mutable(results)]
     return *map(repr, anew), *map(repr, strides), *map(repr, shared), *map(repr, same)
 
 
-def _shared(tensor: torch.Tensor, others: list[torch.Tensor]) -> list[int]:
-    """The numbers of those of the ``others`` that share their memory with ``tensor``."""
-    return [number for number, other in enumerate(others) if (at := memory_of(tensor)) and at == memory_of(other)]
+def _arrays(values: Iterable[Any]) -> list[Any]:
+    return [value for value in everything_in(values) if isinstance(value, ARRAY)]
+
+
+def _strides(value: Any) -> tuple[int, ...]:
+    """The strides of a tensor or an array; none for a sparse tensor."""
+    if isinstance(value, torch.Tensor):
+        return value.stride() if value.layout is torch.strided else ()
+    return tuple(value.strides)
+
+
+def _shared(value: Any, others: list[Any]) -> list[int]:
+    """The numbers of those of the ``others`` that share their memory with ``value``, a tensor or an array."""
+    return [number for number, other in enumerate(others) if (at := _memory(value)) and at == _memory(other)]
+
+
+def _memory(value: Any) -> int:
+    """Where the memory of a tensor or an array begins, also if it only shows a part of that; 0 if it has none."""
+    while isinstance(value, ARRAY):
+        if value.base is None:
+            return int(value.__array_interface__["data"][0])
+        value = value.base
+    return memory_of(value) if isinstance(value, torch.Tensor) else 0
 
 
 def _mutable(values: Iterable[Any]) -> list[Any]:
@@ -79,16 +97,14 @@ class _Place(NamedTuple):
 
 
 def _kept(function: Callable[..., Any]) -> dict[_Place, list[Any]]:
-    """What the modules behind ``function``, their classes, its file, NumPy and torch keep: no weights, no buffers.
+    """What the modules behind ``function``, their classes, its file and torch keep: no weights, no buffers.
 
     With each value comes what can change in it.
     """
-    random_numbers: Any = sys.modules.get("numpy.random")  # which nothing seeds, so that two processes differ
     modules = modules_of(function)
     classes = dict.fromkeys(cls for module in modules for cls in type(module).__mro__)
     names = getattr(inspect.unwrap(function), "__globals__", {})
     return {
-        _Place(-2, "numpy.random"): [hash(str(random_numbers and random_numbers.get_state()))],
         _Place(-1, "torch"): [torch.is_grad_enabled(), torch.get_default_dtype()],
         **{
             _Place(number, name, number < len(modules)): everything_in([value])

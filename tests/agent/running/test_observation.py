@@ -1,11 +1,19 @@
-"""Weights that nothing initializes have the same values in each process."""
+"""Weights that nothing initializes, and random numbers, are the same in each process."""
 
 import sys
 
+import numpy
 import pytest
 import torch
 
-from fx_lsp.agent.running.observation import NUDGE, filled_memory, perturb_weights, zero_unset_weights
+from fx_lsp.agent.running.observation import (
+    NUDGE,
+    Input,
+    filled_memory,
+    observe,
+    perturb_weights,
+    zero_unset_weights,
+)
 
 
 def test_what_nothing_initializes_is_zero() -> None:
@@ -57,3 +65,15 @@ def test_infinities_are_no_unset_weights() -> None:
         net.weight[0] = torch.tensor([torch.inf, -torch.inf])
     zero_unset_weights(net)
     assert net.weight.tolist() == [[torch.inf, -torch.inf]]
+
+
+def test_numbers_that_numpy_draws_are_the_same_each_time() -> None:
+    def drawn(x: torch.Tensor, count: int) -> torch.Tensor:
+        return x * float(numpy.random.rand(count).sum())
+
+    def once(count: int) -> tuple[object, int]:
+        seen = observe(drawn, Input((torch.ones(2), count)), torch.nn.Module(), (), gradients=False)
+        return seen.output.tolist(), seen.random_state
+
+    assert once(1) == once(1)
+    assert once(1)[1] != once(2)[1]

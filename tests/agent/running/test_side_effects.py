@@ -37,6 +37,21 @@ class Net(torch.nn.Module):
     def returning_array(self, x: torch.Tensor) -> object:
         return [x.numpy()]
 
+    def copying_array(self, x: torch.Tensor) -> object:
+        return [x.numpy().copy()]
+
+    def keeping(self, x: torch.Tensor) -> torch.Tensor:
+        self.last = x[1:].numpy()
+        return x
+
+    def keeping_copy(self, x: torch.Tensor) -> torch.Tensor:
+        self.last = x[1:].numpy().copy()
+        return x
+
+    def keeping_object(self, x: torch.Tensor) -> torch.Tensor:
+        self.last = iter(x)
+        return x
+
     def setting(self, x: torch.Tensor) -> torch.Tensor:
         torch.set_grad_enabled(False)
         return x
@@ -57,9 +72,17 @@ def test_what_is_kept_may_change_at_any_depth(method: Any) -> None:
         effects_of(method.__get__(Net()), GIVEN)
 
 
-def test_what_shares_memory_with_an_array_is_not_known() -> None:
-    with pytest.raises(UnknownEffects, match="array"):
-        effects_of(Net().returning_array, GIVEN)
+@pytest.mark.parametrize(
+    ("method", "other"), [(Net.returning_array, Net.copying_array), (Net.keeping, Net.keeping_copy)]
+)
+def test_arrays_may_share_memory(method: Any, other: Any) -> None:
+    assert effects_of(method.__get__(Net()), GIVEN) == effects_of(method.__get__(Net()), GIVEN)
+    assert effects_of(method.__get__(Net()), GIVEN) != effects_of(other.__get__(Net()), GIVEN)
+
+
+def test_an_object_that_can_not_be_compared_is_not_set_unnoticed() -> None:
+    with pytest.raises(UnknownEffects, match="object of type"):
+        effects_of(Net().keeping_object, GIVEN)
 
 
 def test_a_setting_of_torch_is_kept() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from fx_lsp.agent.proving.functions.edited_function import functions_of
 from fx_lsp.agent.proving.functions.function_beginning import READ_ALL
+from fx_lsp.agent.proving.functions.owner_attributes import attributes_of_owner
 
 _BODIES = ("body", "orelse", "finalbody")
 """The fields of a statement that hold lists of statements."""
@@ -29,6 +30,8 @@ class ChangedStatements:
     """The names that they assign."""
     kept: frozenset[str]
     """The names that both the statements and the rest of the function mention."""
+    of_owner: frozenset[str] | None
+    """The attributes of the method's object that they may read, also in other methods; None if they may read all."""
 
     def of(self, function: ast.FunctionDef, *, is_edited: bool) -> list[ast.stmt]:
         """The statements in the syntax tree of the function, before or after the edit."""
@@ -40,7 +43,8 @@ def changed_statements(old: str, new: str, name: str, line: int) -> Iterator[Cha
 
     If the edit changes nothing in the function, this is the statement at ``line`` of ``old``.
     """
-    before, after = (dict(functions_of(ast.parse(text).body))[name] for text in (old, new))
+    functions = [dict(functions_of(ast.parse(text).body)) for text in (old, new)]
+    before, after = (found[name] for found in functions)
     for block, start, stops in [*_blocks(before, after, line)][::-1]:
         sides = [_block_of(function, block)[start:stop] for function, stop in zip((before, after), stops, strict=True)]
         inside = {id(node) for statement in sides[0] for node in ast.walk(statement)}
@@ -51,7 +55,9 @@ def changed_statements(old: str, new: str, name: str, line: int) -> Iterator[Cha
         assigned = {node.id for node in parts if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
         is_all = not block and start == 0 and stops[0] == len(before.body)
         if not (is_all or any(_can_not_be_moved(name) for name in names | others) or _leaves_loop(sides)):
-            yield ChangedStatements(block, start, stops, frozenset(_read(parts)), frozenset(assigned), names & others)
+            of_owner = attributes_of_owner(sides, functions, name)
+            read = frozenset(_read(parts))
+            yield ChangedStatements(block, start, stops, read, frozenset(assigned), names & others, of_owner)
 
 
 def _block_of(function: ast.FunctionDef, block: Sequence[tuple[int, str]]) -> list[ast.stmt]:

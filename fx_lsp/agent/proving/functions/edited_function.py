@@ -8,8 +8,11 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import linecache
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -83,17 +86,61 @@ def _without_additions(old: ast.Module, new: ast.Module) -> ast.Module:
     return ast.Module([node for node in new.body if not is_addition(node)], [])
 
 
-def function_in(program: Callable[..., Any], namespace: Mapping[str, Any], file: str, name: str) -> Any:
+def function_in(
+    program: Callable[..., Any],
+    namespace: Mapping[str, Any],
+    file: str,
+    name: str,
+    attributes: Collection[str] | None = None,
+) -> Any:
     """The function ``name`` of a file: a method of one of the modules of ``program``, or a function of the file.
 
-    None if there is none, or if it is the method of several modules that are not alike.
+    None if there is none, or if it is the method of several modules that are not alike. If ``attributes`` are given,
+    only these have to be alike.
     """
     short = name.rpartition(".")[2]
     if owners := [owner for owner in modules_of(program) if _is_from(getattr(type(owner), short, None), file, name)]:
-        first, *others = map(settings_of, owners)
+        first, *others = (settings_of(owner, attributes) for owner in owners)
         return None if any(other != first for other in others) else getattr(owners[0], short)
     modules = [vars(module) for module in [*sys.modules.values()] if getattr(module, "__file__", None) == file]
     return next((known[name] for known in (namespace, *modules) if _is_from(known.get(name), file, name)), None)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function with its definition."""
+
+    plain: FunctionType
+    owner: object
+    """The object whose method it is; None if it is no method."""
+    tree: ast.FunctionDef
+    """A syntax tree that may be changed, with the lines of its file."""
+
+    @property
+    def rebinds_owner(self) -> bool:
+        """Whether a method gives its first parameter another value."""
+        if self.owner is None:
+            return False
+        names = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name)]
+        first = [*self.tree.args.posonlyargs, *self.tree.args.args][:1]
+        return not first or any(node.id == first[0].arg and not isinstance(node.ctx, ast.Load) for node in names)
+
+
+def definition_of(function: Callable[..., Any], *, decorated: bool = False) -> Definition | None:
+    """The definition of a function or a method of an object; None if it is a generator, or a method of a class.
+
+    ``decorated``: also that of a function whose decorators say what they decorate. The definition lacks what they do.
+    """
+    owner, plain = getattr(function, "__self__", None), getattr(function, "__func__", function)
+    plain = inspect.unwrap(plain) if decorated else plain
+    if not isinstance(plain, FunctionType) or inspect.isgeneratorfunction(plain) or isinstance(owner, type):
+        return None
+    code = plain.__code__
+    tree = dict(functions_of(ast.parse("".join(linecache.getlines(code.co_filename))).body)).get(plain.__qualname__)
+    first = None if tree is None else min([tree.lineno, *(one.lineno for one in tree.decorator_list)])
+    if tree is None or first != code.co_firstlineno or (tree.decorator_list and not decorated):
+        return None
+    return Definition(plain, owner, tree)
 
 
 def is_whole(function: Callable[..., Any], program: Callable[..., Any]) -> bool:
@@ -101,11 +148,21 @@ def is_whole(function: Callable[..., Any], program: Callable[..., Any]) -> bool:
     return function in (program, getattr(program, "forward", None))
 
 
-def settings_of(module: torch.nn.Module) -> list[tuple[Any, ...]]:
-    """What may have two modules of a class do different things: the classes of their parts, and their plain values."""
+def settings_of(module: torch.nn.Module, attributes: Collection[str] | None = None) -> list[tuple[Any, ...]]:
+    """What may have two modules of a class do different things: the classes of their parts, and their plain values.
+
+    If ``attributes`` are given, only these count, unless one of them is a method: that may read all.
+    """
+    if attributes is None or any(isinstance(getattr(module, name, None), MethodType) for name in attributes):
+        return [
+            (type(part), [(name, repr(value)) for name, value in vars(part).items() if isinstance(value, _PLAIN)])
+            for part in module.modules()
+        ]
+    values = [(name, getattr(module, name, None)) for name in sorted(attributes)]
+    parts = [settings_of(value) if isinstance(value, torch.nn.Module) else [] for _, value in values]
     return [
-        (type(part), [(name, repr(value)) for name, value in vars(part).items() if isinstance(value, _PLAIN)])
-        for part in module.modules()
+        (type(module), name, type(value), repr(value) if isinstance(value, _PLAIN) else part)
+        for (name, value), part in zip(values, parts, strict=True)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from fx_lsp.agent.proving.functions.changed_statements import ChangedStatements
@@ -52,7 +53,8 @@ class FunctionAlone:
 
         ``is_edited``: whether ``file`` has the edited text.
         """
-        function = function_of(program, file, self.path, self.name)
+        attributes = self.statements.of_owner if self.statements else None
+        function = function_of(program, file, self.path, self.name, attributes)
         found = root = function.built.root
         parameters: tuple[Parameter, ...] = ()
         if self.statements is not None:
@@ -65,9 +67,14 @@ class FunctionAlone:
         return replace(function, built=replace(function.built, root=found)), replace(self, parameters=parameters)
 
 
-def function_of(program: Program, file: ImportedFile, path: str, name: str) -> Program:
-    """Only the function ``name`` of the file ``path``, which ``program`` calls or is. Raises `ProofEnded`."""
-    found = function_in(program.built.root, file.namespace, path, name)
+def function_of(
+    program: Program, file: ImportedFile, path: str, name: str, attributes: Collection[str] | None = None
+) -> Program:
+    """Only the function ``name`` of the file ``path``, which ``program`` calls or is. Raises `ProofEnded`.
+
+    ``attributes`` are as for `function_in`.
+    """
+    found = function_in(program.built.root, file.namespace, path, name, attributes)
     if found is None:
         raise ProofEnded("untried", f"`{name}` can't be run alone", True)
     return replace(program, built=replace(program.built, root=found, concrete_args=None))

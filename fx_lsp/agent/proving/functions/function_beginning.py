@@ -7,14 +7,12 @@ it does the same if the beginning leaves it the same variables.
 from __future__ import annotations
 
 import ast
-import inspect
 import itertools
-import linecache
 from collections.abc import Callable, Mapping
 from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any, cast
 
-from fx_lsp.agent.proving.functions.edited_function import functions_of
+from fx_lsp.agent.proving.functions.edited_function import definition_of, functions_of
 
 READ_ALL = frozenset({"eval", "exec", "locals", "vars"})
 """Functions that may read any variable."""
@@ -34,21 +32,17 @@ def beginning_of(function: Callable[..., Any], end: int) -> Any:
     """``function`` without its last ``end`` statements; it returns a dict of the variables that these mention.
 
     The beginning of a method is added to the class of the method's object. None if the function can't be cut off: if
-    nothing would be left, if it is decorated, a generator or the method of a class, or if its end may read variables
-    that it doesn't mention.
+    nothing would be left, if it has no `definition_of` its own, or if its end may read variables that it doesn't
+    mention.
     """
-    plain = getattr(function, "__func__", function)
-    owner = getattr(function, "__self__", None)
-    if not isinstance(plain, FunctionType) or inspect.isgeneratorfunction(plain) or isinstance(owner, type):
+    defined = definition_of(function)
+    if defined is None or not 0 < end < len(defined.tree.body):
         return None
+    plain, owner, definition = defined.plain, defined.owner, defined.tree
     code = plain.__code__
-    tree = ast.parse("".join(linecache.getlines(code.co_filename)))
-    definition = dict(functions_of(tree.body)).get(plain.__qualname__)
-    if definition is None or definition.lineno != code.co_firstlineno or not 0 < end < len(definition.body):
-        return None
     mentioned = {node.id for one in definition.body[-end:] for node in ast.walk(one) if isinstance(node, ast.Name)}
     private = {name for name in mentioned if name.startswith("__")}  # variables of these names have other ones
-    if private or not mentioned.isdisjoint(READ_ALL) or (owner is not None and rebinds_first_parameter(definition)):
+    if private or not mentioned.isdisjoint(READ_ALL) or defined.rebinds_owner:
         return None
     variables = [*code.co_varnames[owner is not None :], *code.co_cellvars]
     # The end stays behind the return statement, so that a name that it assigns is still that of a variable.
@@ -56,16 +50,14 @@ def beginning_of(function: Callable[..., Any], end: int) -> Any:
     cut = compiled(definition, code.co_filename, plain)
     if cut is None or owner is None:
         return cut
-    cut.__name__ = f"{PREFIX}{plain.__name__}"  # by which a tracer finds it
-    setattr(type(owner), cut.__name__, cut)
-    return getattr(owner, cut.__name__)
+    return added_to(owner, cut, f"{PREFIX}{plain.__name__}")
 
 
-def rebinds_first_parameter(method: ast.FunctionDef) -> bool:
-    """Whether a method gives its first parameter another value."""
-    names = [node for node in ast.walk(method) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
-    first = [*method.args.posonlyargs, *method.args.args][:1]
-    return not first or any(node.id == first[0].arg for node in names)
+def added_to(owner: object, function: FunctionType, name: str) -> Any:
+    """``function`` as the method ``name`` of an object, by which a tracer finds it."""
+    function.__name__ = name
+    setattr(type(owner), name, function)
+    return getattr(owner, name)
 
 
 def returning(names: list[str], line: int) -> ast.stmt:
