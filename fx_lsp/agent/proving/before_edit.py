@@ -208,7 +208,7 @@ class BeforeEdit:
                     raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
                 runs, effects = self._run_alone(alone.key, part, its_search)
             except ProofEnded as not_tried:
-                if not not_tried.lacks_inputs:
+                if not_tried.verdict != "untried":
                     raise
                 ended = not_tried
                 continue

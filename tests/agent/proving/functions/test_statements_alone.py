@@ -31,7 +31,12 @@ class Net(nn.Module):
             h = part(h) + number * len(h)
         h.add_(len(h))
         self.cache = h * len(h)
-        return h + both + ys
+
+        def halved(x):
+            return x / 2
+
+        h = h - len(h)
+        return halved(h) + both + ys
 """
 """A program that fails before anything that can be changed: it inverts a matrix of zeros."""
 
@@ -39,11 +44,12 @@ DIVIDED = "h = h / len(h) * width + rows"
 ADDED = "h = h + len(ys)"
 LOOPED = "h = part(h) + number * len(h)"
 IN_PLACE = "h.add_(len(h))"
+BEFORE_FUNCTION = "h = h - len(h)"
 KEPT = "self.cache = h * len(h)"
 
 
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize("statement", [DIVIDED, LOOPED, IN_PLACE, KEPT])
+@pytest.mark.parametrize("statement", [DIVIDED, LOOPED, IN_PLACE, KEPT, BEFORE_FUNCTION])
 async def test_the_changed_statements_are_tried_alone(client: Client, statement: str) -> None:
     proof = await tried(client, statement, statement.replace("len(h)", "h.size(0)"), NET)
     proven = "the changed statements of `Net.forward`, run alone, behaves the same on"
