@@ -185,7 +185,8 @@ class BeforeEdit:
     def _function(self) -> ProgramBefore:
         """What the only function does that the edit changes, and where the program breaks. Raises `ProofEnded`.
 
-        If no inputs are found for the function, or if it is all of the program, only a part of it is run.
+        If no inputs are found for the function, or none that reach the edit, or if it is all of the program, only a
+        part of it is run.
         """
         path, name, end = self._context.edit.changed_function()
         program, not_run = self._built({})
@@ -199,7 +200,7 @@ class BeforeEdit:
         parts += [(replace(function_alone, end=end), calls)] if end else []
         statements = self._context.edit.changed_statements(path, name)
         parts += [(replace(function_alone, statements=changed), search) for changed in statements]
-        ended = ProofEnded("untried", f"no part of `{name}` can be run alone", True)
+        ended, lacking = ProofEnded("untried", f"no part of `{name}` can be run alone", True), None
         for alone, its_search in parts:
             try:
                 part, alone = alone.taken_from(program, self._file, is_edited=False)
@@ -213,8 +214,13 @@ class BeforeEdit:
                 ended = not_tried
                 continue
             before = self._broken_with({}, runs, program)
-            return replace(before, function=replace(alone, effects=effects))
-        raise ended
+            before = replace(before, function=replace(alone, effects=effects))
+            if not before.lacking:
+                return before
+            lacking = lacking or before
+        if lacking is None:
+            raise ended
+        return lacking
 
     def _run_alone(self, key: str, function: Program, search: InputSearch) -> tuple[ProgramRuns, tuple[Effects, ...]]:
         """What a function does, and its side effects; ``key`` is as for `_run`. Raises `ProofEnded`."""
