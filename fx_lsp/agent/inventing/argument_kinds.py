@@ -34,6 +34,7 @@ KindName = Literal[
     "function",
     "module",
     "tensor",
+    "parameter",
     "array",
     "object",
     "group",
@@ -50,15 +51,15 @@ class ArgumentKind:
 
     name: KindName
     """``settings``: an object with attributes and items of any name. ``dictionary``: such settings that pass for a
-    dictionary. ``vocabulary``: such settings that have a length. ``named``: such
-    settings whose class has the name ``value``. ``array``: an array of NumPy.
-    ``class``: a callable that returns modules. ``function``: a callable that returns an invented value, whose path is
-    that of the function with ``()`` behind it. ``object``: an instance of the class ``value``. ``group``: the process
-    group, or the mesh of devices, of one process, whose class is ``value``. ``value``: ``value`` itself."""
+    dictionary. ``vocabulary``: such settings that have a length. ``named``: such settings whose class has the name
+    ``value``. ``parameter``: a parameter of a module. ``array``: an array of NumPy. ``class``: a callable that returns
+    modules. ``function``: a callable that returns an invented value, whose path is that of the function with ``()``
+    behind it. ``object``: an instance of the class ``value``. ``group``: the process group, or the mesh of devices, of
+    one process, whose class is ``value``. ``value``: ``value`` itself."""
     value: Any = None
-    """Depends on ``name``: the number, the string, the length of a list or tuple, the shape of a tensor or array, the
-    class of an object, the value, or the names that settings have from the start (None: no names). Of a module: True if
-    it stands for settings."""
+    """Depends on ``name``: the number, the string, the length of a list or tuple, the shape of a tensor, parameter or
+    array, the class of an object, the value, or the names that settings have from the start (None: no names). Of a
+    module: True if it stands for settings."""
     items: tuple[Any, ...] = ()
     """The annotations of the items of a list or a tuple, repeated as often as needed, or that of all settings. Of a
     value: others that may be tried instead."""

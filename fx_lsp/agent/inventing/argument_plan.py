@@ -330,6 +330,8 @@ class ArgumentPlan:
                 return self._with_parts(make(path, self._value), path)
             case "tensor":
                 return invented_tensor(kind.value, certain=kind.certain)
+            case "parameter":
+                return torch.nn.Parameter(invented_tensor(kind.value, certain=kind.certain))
             case "array":
                 return torch.ones(kind.value, device="cpu").numpy()
             case "group":
@@ -445,7 +447,8 @@ def _shown(value: Any) -> str:
     if isinstance(value, torch.nn.Module):
         return "…" if isinstance(value, InventedModule) else f"{type(value).__name__}()"
     if isinstance(value, torch.Tensor):
-        return f"torch.ones({tuple(value.shape)})"
+        ones = f"torch.ones({tuple(value.shape)})"
+        return f"torch.nn.Parameter({ones})" if isinstance(value, torch.nn.Parameter) else ones
     if isinstance(value, list | tuple):
         items = ", ".join(map(_shown, value))
         return f"[{items}]" if isinstance(value, list) else f"({items})"

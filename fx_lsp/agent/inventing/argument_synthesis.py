@@ -62,6 +62,7 @@ _CLASSES = {
     "function": "function",
     "tuple": "tuple",
     "tensor": "Tensor",
+    "parameter": "Parameter",
     "array": "ndarray",
 }
 """What Python's messages call the values of some kinds. A ``value`` goes by its own class, and the class of any other
@@ -158,7 +159,7 @@ def _refusal(plan: ArgumentPlan) -> CannotInvent:
 
 def _built(plan: ArgumentPlan) -> InventedRoot:
     """What a plan's arguments build, the same however many were tried before. Raises what the program raises."""
-    has_tensors = any(kind.name == "tensor" for kind in plan.kinds.values())
+    has_tensors = any(kind.name in ("tensor", "parameter") for kind in plan.kinds.values())
     root = with_garbage_freed(partial(_built_once, plan))
     return InventedRoot(root, plan.shown, has_tensors)
 

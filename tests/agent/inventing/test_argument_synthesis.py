@@ -960,6 +960,16 @@ def test_a_tensor_may_need_another_rank() -> None:
     assert made(module(constructor)) == "M(matrix=torch.ones((64, 64)))"
 
 
+def test_what_is_assigned_as_a_parameter_is_one() -> None:
+    def constructor(self: Any, embedding_weights: Any, scale: Any) -> None:
+        self.decoder = nn.Linear(embedding_weights.size(1), embedding_weights.size(0), bias=False)
+        self.decoder.weight = embedding_weights
+        self.register_parameter("scale", scale)
+
+    parameter = "torch.nn.Parameter(torch.ones((64, 64)))"
+    assert made(module(constructor)) == f"M(embedding_weights={parameter}, scale={parameter})"
+
+
 def test_a_default_that_lacks_an_attribute_of_tensors_is_replaced() -> None:
     def constructor(self: Any, width: Any, matrix: Any = ()) -> None:
         self.layer = nn.Linear(width, width)
