@@ -92,18 +92,36 @@ def function_in(
     file: str,
     name: str,
     attributes: Collection[str] | None = None,
+    *,
+    of_any_object: bool = False,
 ) -> Any:
     """The function ``name`` of a file: a method of one of the modules of ``program``, or a function of the file.
 
     None if there is none, or if it is the method of several modules that are not alike. If ``attributes`` are given,
-    only these have to be alike.
+    only these have to be alike. ``of_any_object``: whether it may be a method of objects that are no modules, which is
+    not bound to one; a static method always may.
     """
     short = name.rpartition(".")[2]
     if owners := [owner for owner in modules_of(program) if _is_from(getattr(type(owner), short, None), file, name)]:
         first, *others = (settings_of(owner, attributes) for owner in owners)
         return None if any(other != first for other in others) else getattr(owners[0], short)
+    found = _defined_in(namespace, file, name)
+    if isinstance(found, staticmethod):
+        return found.__func__
+    return found if of_any_object or "." not in name else None
+
+
+def _defined_in(namespace: Mapping[str, Any], file: str, name: str) -> Any:
+    """What a file's definition of the function ``name`` has made, a method as its class has it; None if it is gone."""
     modules = [vars(module) for module in [*sys.modules.values()] if getattr(module, "__file__", None) == file]
-    return next((known[name] for known in (namespace, *modules) if _is_from(known.get(name), file, name)), None)
+    for known in (namespace, *modules):
+        outer, *inner = name.split(".")
+        found = known.get(outer)
+        for part in inner:
+            found = vars(found).get(part) if isinstance(found, type) else None
+        if _is_from(found, file, name):
+            return found
+    return None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from fx_lsp.agent.proving.functions.changed_statements import ChangedStatements
@@ -53,9 +52,11 @@ class FunctionAlone:
 
         ``is_edited``: whether ``file`` has the edited text.
         """
-        attributes = self.statements.of_owner if self.statements else None
-        function = function_of(program, file, self.path, self.name, attributes)
-        found = root = function.built.root
+        attributes, is_part = (self.statements.of_owner, True) if self.statements else (None, False)
+        root = function_in(program.built.root, file.namespace, self.path, self.name, attributes, of_any_object=is_part)
+        if root is None:
+            raise ProofEnded("untried", f"`{self.name}` can't be run alone", True)
+        found = root
         parameters: tuple[Parameter, ...] = ()
         if self.statements is not None:
             made = statements_alone(root, program.built, self.statements, is_edited=is_edited)
@@ -64,17 +65,5 @@ class FunctionAlone:
             found = beginning_of(root, self.end)
         if found is None:
             raise ProofEnded("untried", f"no part of `{root.__qualname__}` can be run alone", True)
-        return replace(function, built=replace(function.built, root=found)), replace(self, parameters=parameters)
-
-
-def function_of(
-    program: Program, file: ImportedFile, path: str, name: str, attributes: Collection[str] | None = None
-) -> Program:
-    """Only the function ``name`` of the file ``path``, which ``program`` calls or is. Raises `ProofEnded`.
-
-    ``attributes`` are as for `function_in`.
-    """
-    found = function_in(program.built.root, file.namespace, path, name, attributes)
-    if found is None:
-        raise ProofEnded("untried", f"`{name}` can't be run alone", True)
-    return replace(program, built=replace(program.built, root=found, concrete_args=None))
+        built = replace(program.built, root=found, concrete_args=None)
+        return replace(program, built=built), replace(self, parameters=parameters)

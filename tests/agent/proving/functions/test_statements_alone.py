@@ -11,6 +11,18 @@ NET = """\
 import torch
 from torch import nn
 
+class Scale:
+    def __init__(self):
+        self.factor = 3
+
+    def scaled(self, x):
+        y = x * self.factor
+        return y / len(x.flatten())
+
+    @staticmethod
+    def halved(x: torch.Tensor):
+        return x / len(x)
+
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -18,6 +30,7 @@ class Net(nn.Module):
         self.parts = nn.ModuleList([nn.Linear(8, 8), nn.Linear(8, 8)])
         self.rows = 2
         self.cache = None
+        self.scale = Scale()
 
     def forward(self, x, ys):
         torch.linalg.inv(x.flatten()[:1].reshape(1, 1) * 0)
@@ -36,7 +49,7 @@ class Net(nn.Module):
             return x / 2
 
         h = h - len(h)
-        return halved(h) + both + ys
+        return halved(h) + both + ys + self.scale.scaled(h) + Scale.halved(h)
 """
 """A program that fails before anything that can be changed: it inverts a matrix of zeros."""
 
@@ -53,6 +66,19 @@ KEPT = "self.cache = h * len(h)"
 async def test_the_changed_statements_are_tried_alone(client: Client, statement: str) -> None:
     proof = await tried(client, statement, statement.replace("len(h)", "h.size(0)"), NET)
     proven = "the changed statements of `Net.forward`, run alone, behaves the same on"
+    assert (proof.verdict, proven in proof.reason) == ("proven", True), proof.reason
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(
+    ("old", "new", "proven"),
+    [
+        ("return y / len(x.flatten())", "return y / x.flatten().size(0)", "the changed statements of `Scale.scaled`"),
+        ("return x / len(x)", "return x / x.size(0)", "`Scale.halved`, run alone,"),
+    ],
+)
+async def test_methods_of_other_objects_than_modules(client: Client, old: str, new: str, proven: str) -> None:
+    proof = await tried(client, old, new, NET)
     assert (proof.verdict, proven in proof.reason) == ("proven", True), proof.reason
 
 
