@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import zlib
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -33,11 +34,12 @@ def seed_all() -> None:
 def random_state() -> int:
     """A checksum of the state of all these random numbers, which shows how many have been drawn."""
     numpy_random = _numpy_random()
-    _, numbers, *counts = (None, b"") if numpy_random is None else numpy_random.get_state()
-    state = repr((random.getstate(), counts)).encode() + bytes(torch.get_rng_state().tolist()) + bytes(numbers)
-    return zlib.crc32(state)
+    of_numpy = None if numpy_random is None else numpy_random.get_state(legacy=False)
+    numbers = b"" if of_numpy is None else bytes(of_numpy["state"].pop("key", b""))
+    return zlib.crc32(repr((random.getstate(), of_numpy)).encode() + bytes(torch.get_rng_state().tolist()) + numbers)
 
 
 def _numpy_random() -> Any:
-    """NumPy's module of random numbers; None if it has not been imported."""
-    return sys.modules.get("numpy.random")
+    """NumPy's module of random numbers, which it imports when it is first used; None if NumPy has not been imported."""
+    numpy: Any = sys.modules.get("numpy")
+    return numpy.random if type(numpy) is ModuleType and hasattr(numpy, "random") else None  # not what stands for it

@@ -82,8 +82,8 @@ class NewText:
     def _why_proven(self, before: ProgramBefore, runs: ProgramRuns, unlike: list[str]) -> str:
         recipe = self._context.request.target.recipe
         where = f", as a part of `{recipe.root.source}`" if recipe.is_host else ""
-        what = before.function.described if before.function else "the edited code"
-        proven = f"{what} behaves the same on {len(runs.inputs)} inputs{where}"
+        what = before.function.described if before.function else "the edited code behaves"
+        proven = f"{what} the same on {len(runs.inputs)} inputs{where}"
         proven = f"{proven}, with {_described(before.sizes)}" if before.sizes else proven
         missing = " and ".join(f"`{name}`" for name in before.missing)
         proven = f"{proven}, where modules that keep shapes replace {missing}" if missing else proven

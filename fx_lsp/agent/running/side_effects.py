@@ -7,7 +7,7 @@ returns a view or a copy of an input, or of what is kept, and what it keeps in i
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -27,17 +27,14 @@ class UnknownEffects(Exception):
 def effects_of(function: Callable[..., Any], given: Input) -> Effects:
     """The side effects of a call. Raises `UnknownEffects`, and what the function raises.
 
-    What the call sets anew in attributes of modules counts as part of its output.
+    What the call sets anew in attributes of modules counts as part of its output, as do the weights and buffers.
     """
-    kept = _kept(function)
+    kept = kept_by(function, function)
     output, arguments = call(function, given)
-    now = _kept(function)
-    anew = {
-        place: now[place][0] for place in now if place.of_module and kept.get(place, [kept])[0] is not now[place][0]
-    }
-    if kept.keys() - anew.keys() != now.keys() - anew.keys():
-        raise UnknownEffects("deletes what its module or its file keeps")
-    if not all(are_same(values, now[place]) for place, values in kept.items() if place not in anew):
+    now = kept_by(function, function)
+    new = [place for place, values in now.items() if place not in kept or kept[place][0] is not values[0]]
+    anew = {place: now[place][0] for place in new if place.of_module}
+    if any(place not in anew for place in changed_places(kept, now)):
         raise UnknownEffects("changes what its module or its file keeps")
     try:
         to_plain([*anew.values()])
@@ -53,7 +50,8 @@ def effects_of(function: Callable[..., Any], given: Input) -> Effects:
     objects = [(f"argument {number}", value) for number, value in enumerate(_mutable(arguments))]
     objects += [(place.name, value) for place, values in kept.items() for value in _mutable(values)]
     same = [[name for name, value in objects if value is one] for one in _mutable(results)]
-    return *map(repr, anew), *map(repr, strides), *map(repr, shared), *map(repr, same)
+    weights = map(_checksum, weights_of(function))
+    return *map(repr, anew), *map(repr, strides), *map(repr, shared), *map(repr, same), *weights
 
 
 def _arrays(values: Iterable[Any]) -> list[Any]:
@@ -87,7 +85,16 @@ def _mutable(values: Iterable[Any]) -> list[Any]:
     return [value for value in found if isinstance(value, list | dict | set) or hasattr(value, "__dict__")]
 
 
-class _Place(NamedTuple):
+def _checksum(weight: torch.Tensor) -> str:
+    """What shows whether a weight or a buffer was changed."""
+    if weight.layout is not torch.strided or weight.is_meta or weight.is_quantized:
+        return ""
+    values = weight.detach().flatten()
+    values = values.abs() if values.is_complex() else values
+    return f"{tuple(weight.shape)} {values.double().sum()} {values.double().square().sum()}"
+
+
+class Place(NamedTuple):
     """Where something is kept."""
 
     holder: int
@@ -95,24 +102,38 @@ class _Place(NamedTuple):
     name: str
     of_module: bool = False
 
+    def of(self, program: Callable[..., Any]) -> tuple[torch.nn.Module, str]:
+        """The module of ``program``, and its attribute."""
+        return modules_of(program)[self.holder], self.name
 
-def _kept(function: Callable[..., Any]) -> dict[_Place, list[Any]]:
-    """What the modules behind ``function``, their classes, its file and torch keep: no weights, no buffers.
 
-    With each value comes what can change in it.
-    """
-    modules = modules_of(function)
+Kept = Mapping[Place, list[Any]]
+"""What is kept: at each place, a value and what can change in it."""
+
+
+def kept_by(program: Callable[..., Any], function: Callable[..., Any]) -> Kept:
+    """What the modules of ``program``, their classes, the file of ``function`` and torch keep, besides the weights."""
+    modules = modules_of(program)
     classes = dict.fromkeys(cls for module in modules for cls in type(module).__mro__)
     names = getattr(inspect.unwrap(function), "__globals__", {})
     return {
-        _Place(-1, "torch"): [torch.is_grad_enabled(), torch.get_default_dtype()],
+        Place(-1, "torch"): [torch.is_grad_enabled(), torch.get_default_dtype()],
         **{
-            _Place(number, name, number < len(modules)): everything_in([value])
+            Place(number, name, number < len(modules)): everything_in([value])
             for number, holder in enumerate((*map(vars, modules), *map(vars, classes), names))
             for name, value in holder.items()
             if name not in ("_buffers", "_parameters") and not _is_of_python(name)
         },
     }
+
+
+def changed_places(before: Kept, after: Kept) -> list[Place]:
+    """The places where something else is kept than before."""
+    return [
+        place
+        for place in {**before, **after}
+        if place not in before or place not in after or not are_same(before[place], after[place])
+    ]
 
 
 def _is_of_python(name: str) -> bool:

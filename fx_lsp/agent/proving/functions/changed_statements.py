@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fx_lsp.agent.proving.functions.edited_function import functions_of
 from fx_lsp.agent.proving.functions.function_beginning import READ_ALL
-from fx_lsp.agent.proving.functions.owner_attributes import attributes_of_owner
+from fx_lsp.agent.proving.functions.names_read import attributes_of_owner
 
 _BODIES = ("body", "orelse", "finalbody")
 """The fields of a statement that hold lists of statements."""
@@ -16,7 +16,7 @@ _BODIES = ("body", "orelse", "finalbody")
 
 @dataclass(frozen=True)
 class ChangedStatements:
-    """Consecutive statements of one block of a function, before and after an edit; neither are none."""
+    """Consecutive statements of one block of a function, before and after an edit; at least one on each side."""
 
     block: tuple[tuple[int, str], ...]
     """The way from the function's body to the block: the number of a statement, and which of its bodies comes next."""
@@ -29,7 +29,9 @@ class ChangedStatements:
     assigned: frozenset[str]
     """The names that they assign."""
     kept: frozenset[str]
-    """The names that both the statements and the rest of the function mention."""
+    """The names that the rest of the function mentions."""
+    write_in_place: bool
+    """Whether they may write to what a variable holds."""
     of_owner: frozenset[str] | None
     """The attributes of the method's object that they may read, also in other methods; None if they may read all."""
 
@@ -39,7 +41,7 @@ class ChangedStatements:
 
 
 def changed_statements(old: str, new: str, name: str, line: int) -> Iterator[ChangedStatements]:
-    """What an edit from ``old`` to ``new`` changes in the function ``name``, less than all of it, innermost first.
+    """What an edit from ``old`` to ``new`` changes in the function ``name``, never its whole body, innermost first.
 
     If the edit changes nothing in the function, this is the statement at ``line`` of ``old``.
     """
@@ -48,16 +50,21 @@ def changed_statements(old: str, new: str, name: str, line: int) -> Iterator[Cha
     for block, start, stops in [*_blocks(before, after, line)][::-1]:
         sides = [_block_of(function, block)[start:stop] for function, stop in zip((before, after), stops, strict=True)]
         inside = {id(node) for statement in sides[0] for node in ast.walk(statement)}
-        rest = [node for node in ast.walk(before) if isinstance(node, ast.Name | ast.arg) and id(node) not in inside]
-        others = frozenset(node.id if isinstance(node, ast.Name) else node.arg for node in rest)
+        rest = [node for node in ast.walk(before) if id(node) not in inside and node is not before]
         parts = [node for side in sides for statement in side for node in ast.walk(statement)]
-        names = frozenset(node.id for node in parts if isinstance(node, ast.Name))
-        assigned = {node.id for node in parts if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
         is_all = not block and start == 0 and stops[0] == len(before.body)
-        if not (is_all or any(_can_not_be_moved(name) for name in names | others) or _leaves_loop(sides)):
-            of_owner = attributes_of_owner(sides, functions, name)
-            read = frozenset(_read(parts))
-            yield ChangedStatements(block, start, stops, read, frozenset(assigned), names & others, of_owner)
+        names = {*_names(rest), *_names(parts)}
+        if not (is_all or any(map(_can_not_be_moved, names)) or _leaves_loop(sides)):
+            yield ChangedStatements(
+                block,
+                start,
+                stops,
+                read=frozenset(_read(parts)),
+                assigned=frozenset(_bound(parts)),
+                kept=frozenset(_names(rest)),
+                write_in_place=any(map(_writes_in_place, parts)),
+                of_owner=attributes_of_owner(sides, functions, name),
+            )
 
 
 def _block_of(function: ast.FunctionDef, block: Sequence[tuple[int, str]]) -> list[ast.stmt]:
@@ -100,7 +107,7 @@ def _changes(old: list[ast.stmt], new: list[ast.stmt], line: int) -> tuple[int, 
     elif start == shorter - end and start:
         start -= 1
     stops = len(old) - end, len(new) - end
-    return start, stops if start < min(stops) else None
+    return (start, stops) if start < min(stops) else (start, None)
 
 
 def _only_changed_body(old: ast.stmt, new: ast.stmt, line: int) -> str | None:
@@ -134,6 +141,40 @@ def _read(parts: Iterable[ast.AST]) -> Iterator[str]:
             yield node.target.id
 
 
+def _names(parts: Iterable[ast.AST]) -> Iterator[str]:
+    """The names of variables that are mentioned."""
+    for node in parts:
+        if isinstance(node, ast.Name):
+            yield node.id
+    yield from _bound(parts)
+
+
+def _bound(parts: Iterable[ast.AST]) -> Iterator[str]:
+    """The names to which something may be bound, or that are deleted."""
+    for node in parts:
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name
+            case ast.MatchMapping(rest=str(name)):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield other or name.partition(".")[0]
+
+
+def _writes_in_place(node: ast.AST) -> bool:
+    """Whether a node may write to what a variable holds."""
+    match node:
+        case ast.AugAssign() | ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.keyword(arg="out" | "inplace"):
+            return True
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name.endswith("_") and not name.endswith("__")
+    return False
+
+
 def _can_not_be_moved(name: str) -> bool:
     """Whether a function with this name in it is another one elsewhere; private names depend on the class."""
     return name in READ_ALL or (name.startswith("__") and not name.endswith("__"))
@@ -149,5 +190,5 @@ def _stops_loop(node: ast.AST, *, in_loop: bool = False) -> bool:
         return True
     if isinstance(node, ast.Break | ast.Continue):
         return not in_loop
-    in_loop = in_loop or isinstance(node, ast.For | ast.While)
-    return any(_stops_loop(child, in_loop=in_loop) for child in ast.iter_child_nodes(node))
+    body = node.body if isinstance(node, ast.For | ast.While) else []  # what follows ``else`` is not in this loop
+    return any(_stops_loop(child, in_loop=in_loop or child in body) for child in ast.iter_child_nodes(node))

@@ -10,7 +10,7 @@ import copy
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any
@@ -18,9 +18,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.running.observation import modules_of
-
-_PLAIN = (int, float, str, tuple, list, type(None))
-"""The types of values by which a program sets up a module."""
+from fx_lsp.agent.running.plain_values import to_plain
 
 
 def changed_function(old: str, new: str, line: int) -> str | None:
@@ -69,6 +67,7 @@ def _without_additions(old: ast.Module, new: ast.Module) -> ast.Module:
     known = {ast.dump(node) for node in old.body}
     names = {node.id for node in ast.walk(old) if isinstance(node, ast.Name)}
     names |= {node.name for node in ast.walk(old) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    names |= {_bound_by(node) for node in ast.walk(old) if isinstance(node, ast.alias)}
 
     def is_addition(node: ast.stmt) -> bool:
         match node:
@@ -77,13 +76,18 @@ def _without_additions(old: ast.Module, new: ast.Module) -> ast.Module:
             case ast.Import(names=[ast.alias(name=name, asname=None)]) if name.partition(".")[0] == "torch":
                 return ast.dump(node) not in known
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                bound = {alias.asname or alias.name.partition(".")[0] for alias in aliases}
-                return ast.dump(node) not in known and bound.isdisjoint(names)
-            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="wrap"))):
+                bound = {*map(_bound_by, aliases)}
+                return ast.dump(node) not in known and bound.isdisjoint(names | {"*"})
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="fx") | ast.Attribute(), attr="wrap"))):
                 return ast.dump(node) not in known
         return False
 
     return ast.Module([node for node in new.body if not is_addition(node)], [])
+
+
+def _bound_by(alias: ast.alias) -> str:
+    """The name that an import binds."""
+    return alias.asname or alias.name.partition(".")[0]
 
 
 def function_in(
@@ -133,6 +137,8 @@ class Definition:
     """The object whose method it is; None if it is no method."""
     tree: ast.FunctionDef
     """A syntax tree that may be changed, with the lines of its file."""
+    others: Mapping[str, ast.FunctionDef]
+    """All functions of the file, by qualified name."""
 
     @property
     def rebinds_owner(self) -> bool:
@@ -154,11 +160,12 @@ def definition_of(function: Callable[..., Any], *, decorated: bool = False) -> D
     if not isinstance(plain, FunctionType) or inspect.isgeneratorfunction(plain) or isinstance(owner, type):
         return None
     code = plain.__code__
-    tree = dict(functions_of(ast.parse("".join(linecache.getlines(code.co_filename))).body)).get(plain.__qualname__)
+    functions = dict(functions_of(ast.parse("".join(linecache.getlines(code.co_filename))).body))
+    tree = functions.get(plain.__qualname__)
     first = None if tree is None else min([tree.lineno, *(one.lineno for one in tree.decorator_list)])
     if tree is None or first != code.co_firstlineno or (tree.decorator_list and not decorated):
         return None
-    return Definition(plain, owner, tree)
+    return Definition(plain, owner, tree, functions)
 
 
 def is_whole(function: Callable[..., Any], program: Callable[..., Any]) -> bool:
@@ -166,22 +173,38 @@ def is_whole(function: Callable[..., Any], program: Callable[..., Any]) -> bool:
     return function in (program, getattr(program, "forward", None))
 
 
-def settings_of(module: torch.nn.Module, attributes: Collection[str] | None = None) -> list[tuple[Any, ...]]:
-    """What may have two modules of a class do different things: the classes of their parts, and their plain values.
+def settings_of(module: torch.nn.Module, attributes: Collection[str] | None = None) -> list[Any]:
+    """What may make two modules of a class do different things: their parts and attributes, but not their weights.
 
     If ``attributes`` are given, only these count, unless one of them is a method: that may read all.
     """
     if attributes is None or any(isinstance(getattr(module, name, None), MethodType) for name in attributes):
-        return [
-            (type(part), [(name, repr(value)) for name, value in vars(part).items() if isinstance(value, _PLAIN)])
-            for part in module.modules()
-        ]
-    values = [(name, getattr(module, name, None)) for name in sorted(attributes)]
-    parts = [settings_of(value) if isinstance(value, torch.nn.Module) else [] for _, value in values]
-    return [
-        (type(module), name, type(value), repr(value) if isinstance(value, _PLAIN) else part)
-        for (name, value), part in zip(values, parts, strict=True)
-    ]
+        return [type(module), *_setting([*vars(part).items()] for part in module.modules())]
+    return [type(module), *_setting((name, getattr(module, name, None)) for name in sorted(attributes))]
+
+
+def _setting(values: Iterable[Any], met: tuple[int, ...] = ()) -> list[Any]:
+    """Each value as what can be compared with another one: an object by its attributes, a weight by its shape."""
+    return [_comparable(value, met) for value in values]
+
+
+def _comparable(value: Any, met: tuple[int, ...]) -> Any:
+    if isinstance(value, str | int | float | type(None)):
+        return repr(value)
+    if id(value) in met:
+        return met.index(id(value))
+    met = (*met, id(value))
+    if isinstance(value, torch.nn.Parameter):
+        return "weight", value.shape, value.dtype
+    if isinstance(value, torch.Tensor):
+        return "buffer", value.shape, value.dtype, repr(to_plain(value))
+    if isinstance(value, dict):
+        return type(value), _setting(((key, item) for key, item in value.items()), met)
+    if isinstance(value, list | tuple | set | frozenset):
+        return type(value), _setting(value, met)
+    if isinstance(value, torch.nn.Module) or not hasattr(value, "__dict__") or isinstance(value, type | FunctionType):
+        return type(value) if isinstance(value, torch.nn.Module) else value
+    return type(value), _setting(vars(value).items(), met)
 
 
 def _is_from(found: Any, file: str, name: str) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from fx_lsp.agent.proving.functions.changed_statements import ChangedStatements
-from fx_lsp.agent.proving.functions.edited_function import function_in
+from fx_lsp.agent.proving.functions.edited_function import function_in, is_whole
 from fx_lsp.agent.proving.functions.function_beginning import beginning_of
-from fx_lsp.agent.proving.functions.statements_alone import statements_alone
+from fx_lsp.agent.proving.functions.statements_alone import check_as_built, statements_alone
 from fx_lsp.agent.proving.functions.traced_variables import Parameter
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.trial_programs import Program
@@ -32,14 +32,15 @@ class FunctionAlone:
 
     @property
     def described(self) -> str:
-        """What was run."""
-        part = "the changed statements of " if self.statements else "the beginning of " if self.end else ""
-        return f"{part}`{self.name}`, run alone,"
+        """What was run, and the verb for what it does."""
+        if self.statements:
+            return f"the changed statements of `{self.name}`, run alone, behave"
+        return f"{'the beginning of ' if self.end else ''}`{self.name}`, run alone, behaves"
 
     @property
     def takes_only_tensors(self) -> bool:
         """Whether it is known to take nothing but tensors and numbers."""
-        return self.statements is not None and all(one.kind is not None for one in self.parameters)
+        return self.statements is not None and all(one.is_known for one in self.parameters)
 
     @property
     def key(self) -> str:
@@ -61,8 +62,10 @@ class FunctionAlone:
         if self.statements is not None:
             made = statements_alone(root, program.built, self.statements, is_edited=is_edited)
             found, parameters = made or (None, ())
-        elif self.end:
-            found = beginning_of(root, self.end)
+        else:
+            if not is_whole(root, program.built.root):
+                check_as_built(root, program.built)
+            found = beginning_of(root, self.end) if self.end else root
         if found is None:
             raise ProofEnded("untried", f"no part of `{root.__qualname__}` can be run alone", True)
         built = replace(program.built, root=found, concrete_args=None)

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 from typing import Any
 
 import torch
+from torch.nn.utils.rnn import PackedSequence
 
 from fxcore.node import Node
 
 TENSOR = (torch.Tensor, "torch.Tensor", "Tensor")
 """The annotation of a tensor, which is text if the file imports ``annotations`` from ``__future__``."""
 
-_SEVERAL = frozenset(
-    {"split", "chunk", "unbind", "tensor_split", "hsplit", "vsplit", "dsplit", "split_with_sizes", "unsafe_chunk"}
-    | {"unsafe_split", "topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}
-    | {"aminmax", "svd", "qr", "slogdet", "lu", "geqrf", "frexp", "var_mean", "std_mean", "unique", "where", "nonzero"}
-    | {"unique_consecutive", "histogram", "meshgrid", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d"}
-    | {"lstm", "gru", "rnn_tanh", "rnn_relu", "histogramdd", "unravel_index", "lobpcg", "svd_lowrank", "pca_lowrank"}
-    | {"multi_head_attention_forward", "triangular_solve", "unbind_copy", "split_copy", "split_with_sizes_copy"}
-)
-"""Functions that may return several tensors."""
-
-_NO_TENSOR = frozenset(
-    {"size", "dim", "numel", "nelement", "ndimension", "stride", "item", "tolist", "element_size", "data_ptr", "numpy"}
-    | {"storage", "untyped_storage", "storage_offset", "get_device", "type", "equal", "allclose", "result_type"}
-    | {"can_cast", "promote_types", "finfo", "iinfo", "broadcast_shapes", "get_default_dtype", "backward", "has_names"}
-    | {"sym_int", "sym_float", "sym_max", "sym_min", "sym_not", "sym_ite", "sym_sqrt", "sym_sum", "is_tensor"}
-    | {"register_hook", "retain_grad", "dense_dim", "sparse_dim", "q_scale", "q_zero_point", "qscheme", "_assert"}
-)
-"""Functions that return something else than a tensor, apart from those whose names begin with ``is_``."""
-
-_OTHERS = (bytes, dict, float, int, list, set, str, tuple, torch.Size)
+_OTHERS = (bytes, dict, float, int, list, set, str, tuple, torch.Size, PackedSequence)
 """Types whose methods are no evidence that a value is a tensor."""
 
 _ONLY_OF_TENSORS = frozenset(
@@ -42,22 +25,30 @@ _ONLY_OF_TENSORS = frozenset(
 )
 """The methods that only tensors have."""
 
-_PARTS = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
-"""The attributes of a tensor that are tensors."""
+_PARTS = frozenset({"T", "mT", "H", "mH", "real", "imag"})
+"""The attributes of a tensor that are tensors, and that other values hardly have."""
 
 _ARITHMETIC = frozenset(
-    function
-    for name, function in vars(operator).items()
-    if not name.startswith("_") and name not in {"getitem", "is_", "is_not", "not_", "truth", "contains", "index"}
-    if type(function) is type(operator.add)
+    getattr(operator, name)
+    for name in (
+        *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift", "rshift"),
+        *("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor"),
+        *("neg", "pos", "invert", "abs", "eq", "ne", "lt", "le", "gt", "ge"),
+    )
 )
 """Operators that yield a tensor if one of their operands is one."""
 
-_NO_EVIDENCE = (torch.nn.Identity, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential, torch.nn.RNNBase)
-"""Modules of torch that accept, and return, other things than one tensor."""
+_OTHER_MODULES = (
+    *(torch.nn.Identity, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential, torch.nn.RNNBase),
+    *(torch.nn.LSTMCell, torch.nn.MultiheadAttention, torch.nn.AdaptiveLogSoftmaxWithLoss),
+)
+"""Modules of torch that accept, or return, other things than one tensor."""
 
-
-_NUMBERS = (bool, int, float)
+_MAY_SHARE = (
+    *(torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout),
+    *(torch.nn.Flatten, torch.nn.Unflatten, torch.nn.FeatureAlphaDropout),
+)
+"""Modules of torch whose output may share memory with the input, apart from those that have ``inplace``."""
 
 
 class NodeKinds:
@@ -65,26 +56,29 @@ class NodeKinds:
 
     def __init__(self, root: torch.nn.Module) -> None:
         """``root``: the module that the graph refers to."""
-        self._root = root
+        self.root = root
         self._known: dict[Node, bool] = {}
 
-    def kind_of(self, node: Node) -> type | None:
-        """The type of what ``node`` yields, if it is surely a tensor, or an input that its annotation or default shows.
-
-        None if nothing is known about it.
-        """
-        if self.is_tensor(node):
-            return torch.Tensor
-        if node.op != "placeholder":
-            return None
-        default = type(node.args[0]) if node.args else None
-        return next((kind for kind in _NUMBERS if node.type in (kind, kind.__name__) or default is kind), None)
-
     def is_tensor(self, node: Node) -> bool:
-        """Whether ``node`` yields a tensor, whatever its program is called with; what has been said once stays so."""
+        """Whether ``node`` surely yields a tensor, as far as the graph shows; what has been said once stays so."""
         if node not in self._known:
-            self._known[node] = any(self._takes_tensor(user, node) for user in node.users) or self._makes_tensor(node)
+            # An input with a default may be something else where it has that.
+            uses = () if node.op == "placeholder" and node.args else node.users
+            self._known[node] = any(self._takes_tensor(user, node) for user in uses) or self._makes_tensor(node)
         return self._known[node]
+
+    def memory_of(self, node: Node) -> Node:
+        """The node in whose memory the output of ``node`` may be; ``node`` itself if it surely has its own."""
+        while node.args and isinstance(first := node.args[0], Node) and not self._makes_new(node):
+            node = first
+        return node
+
+    def _makes_new(self, node: Node) -> bool:
+        """Whether what ``node`` yields is surely new, and no view of what it is made of."""
+        if node.op == "call_module":
+            module = self._module(node)
+            return _is_plain(module) and not isinstance(module, _MAY_SHARE) and not getattr(module, "inplace", False)
+        return node.target in _ARITHMETIC and not getattr(node.target, "__name__", "").startswith("i")
 
     def _makes_tensor(self, node: Node) -> bool:
         """Whether what ``node`` does yields a tensor."""
@@ -96,8 +90,7 @@ class NodeKinds:
             case "call_module":
                 return _is_plain(self._module(node))
             case "call_method":
-                name = str(node.target)
-                return name in _ONLY_OF_TENSORS and not _yields_other(name)
+                return str(node.target) in _ONLY_OF_TENSORS and _yields_tensor(str(node.target))
             case "call_function":
                 return self._calls_for_tensor(node, node.target)
         return False
@@ -110,8 +103,7 @@ class NodeKinds:
             return isinstance(first, Node) and self.is_tensor(first)
         if function in _ARITHMETIC:
             return any(isinstance(one, Node) and self.is_tensor(one) for one in node.args)
-        name = getattr(function, "__name__", "")
-        return _is_of_torch(function) and not _yields_other(name) and not node.kwargs.get("return_indices")
+        return _is_of(torch, function) and _yields_tensor(function.__name__)
 
     def _takes_tensor(self, user: Node, node: Node) -> bool:
         """Whether what ``user`` does with ``node`` can be done with nothing but a tensor."""
@@ -123,30 +115,31 @@ class NodeKinds:
             case "call_method":
                 return str(user.target) in _ONLY_OF_TENSORS
             case "call_function":
-                name = getattr(user.target, "__name__", "")
-                is_functional = getattr(torch.nn.functional, name, None) is user.target
-                return is_functional or (_is_of_torch(user.target) and name in _ONLY_OF_TENSORS)
+                is_method = _is_of(torch, user.target) and user.target.__name__ in _ONLY_OF_TENSORS
+                return is_method or _is_of(torch.nn.functional, user.target)
         return False
 
     def _module(self, node: Node) -> torch.nn.Module | None:
         """The module that ``node`` calls, if it is there."""
-        found: Any = self._root
+        found: Any = self.root
         for name in str(node.target).split("."):
             found = getattr(found, name, None)
         return found if isinstance(found, torch.nn.Module) else None
 
 
-def _is_of_torch(function: Any) -> bool:
-    name = getattr(function, "__name__", "")
-    return any(getattr(module, name, None) is function for module in (torch, torch.nn.functional))
+@functools.cache
+def _yields_tensor(name: str) -> bool:
+    """Whether each operator of torch with this name yields one tensor."""
+    operators: Any = getattr(torch.ops.aten, name, None)
+    schemas = [getattr(operators, overload)._schema for overload in operators.overloads()] if operators else []
+    return bool(schemas) and all([str(value.type) for value in schema.returns] == ["Tensor"] for schema in schemas)
 
 
-def _yields_other(name: str) -> bool:
-    return name in _SEVERAL or name in _NO_TENSOR or name.startswith("is_")
+def _is_of(namespace: object, function: Any) -> bool:
+    return getattr(namespace, getattr(function, "__name__", ""), None) is function
 
 
 def _is_plain(module: torch.nn.Module | None) -> bool:
     """Whether a module of torch takes a tensor first, and returns one."""
     is_of_torch = type(module).__module__.startswith("torch.nn.modules.")
-    returns_more = isinstance(module, torch.nn.MultiheadAttention) or getattr(module, "return_indices", False)
-    return is_of_torch and not isinstance(module, _NO_EVIDENCE) and not returns_more
+    return is_of_torch and not isinstance(module, _OTHER_MODULES) and not getattr(module, "return_indices", False)

@@ -14,10 +14,15 @@ from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.proving.functions.changed_statements import ChangedStatements
 from fx_lsp.agent.proving.functions.edited_function import Definition, definition_of
 from fx_lsp.agent.proving.functions.function_beginning import added_to, compiled, returning
+from fx_lsp.agent.proving.functions.names_read import attributes_of_owner
 from fx_lsp.agent.proving.functions.traced_variables import Parameter, Variables, variables_at
+from fx_lsp.agent.proving.run_in_child import ProofEnded
 
 VARIABLES = "_variables_of_statements"
 """The name by which the made function calls what computes the values of variables."""
+
+COMPUTED = "_computed_for_statements"
+"""The variable in which it keeps these values."""
 
 
 def statements_alone(
@@ -35,20 +40,52 @@ def statements_alone(
     code = defined.plain.__code__
     statements = changed.of(defined.tree, is_edited=is_edited)
     first = statements[0]
-    names = {*code.co_varnames[defined.owner is not None :], *code.co_cellvars}
+    if _shares_line(defined.tree, statements):
+        return None
+    owned = defined.owner is not None
+    names = {*code.co_varnames[owned:], *code.co_cellvars}
     lines = range(first.lineno, (first.end_lineno or first.lineno) + 1)
-    variables = variables_at(built, code, lines, changed.read & names)
+    attributes = changed.of_owner if owned else ()
+    variables = variables_at(built, defined, lines, changed.read & names, attributes)
+    if variables is None:
+        raise ProofEnded("untried", f"the trace doesn't come to line {lines.start}", True)
+    if changed.write_in_place and variables.may_share_memory:
+        raise ProofEnded("untried", "the edited code writes to tensors that may share memory", True)
     kept = {name for name in changed.kept & names if name in changed.assigned or not variables.holds_code(name)}
-    made = compiled(
-        _definition(defined, statements, variables, kept), code.co_filename, defined.plain, {VARIABLES: variables}
-    )
+    definition = _definition(defined, statements, variables, kept)
+    made = compiled(definition, code.co_filename, defined.plain, {VARIABLES: variables})
     if made is None:
         return None
     made.__annotations__ = {one.name: one.kind for one in variables.parameters if one.kind is not None}
-    made.__defaults__, made.__kwdefaults__ = None, None
+    made.__defaults__ = tuple(one.default[0] for one in _ordered(variables) if one.default)
+    made.__kwdefaults__ = None
     name = f"statements_of_{defined.plain.__name__}"
-    found = made if defined.owner is None else added_to(defined.owner, made, name)
+    found = added_to(defined.owner, made, name) if owned else made
     return found, tuple(variables.parameters)
+
+
+def check_as_built(function: Callable[..., Any], built: Built) -> None:
+    """Raises `ProofEnded` if the program ``built`` calls ``function`` with modules that are not as they were built."""
+    defined = definition_of(function, decorated=True)
+    if defined is not None:
+        lines = range(defined.tree.body[0].lineno, (defined.tree.end_lineno or 0) + 1)
+        body, name = defined.tree.body, defined.plain.__qualname__
+        attributes = attributes_of_owner([body], [defined.others], name) if defined.owner is not None else ()
+        variables_at(built, defined, lines, (), attributes)
+
+
+def _ordered(variables: Variables) -> list[Parameter]:
+    """The parameters, those with defaults last."""
+    return sorted(variables.parameters, key=lambda one: bool(one.default))
+
+
+def _shares_line(function: ast.FunctionDef, statements: list[ast.stmt]) -> bool:
+    """Whether another statement begins, or ends, in the line where the first of the ``statements`` begins."""
+    line = statements[0].lineno
+    within = {id(node) for statement in statements for node in ast.walk(statement)}
+    others = [node for node in ast.walk(function) if isinstance(node, ast.stmt) and id(node) not in within]
+    around = {id(node) for node in others if any(id(child) in within for child in ast.walk(node))}
+    return any(node.lineno == line or (node.end_lineno == line and id(node) not in around) for node in others)
 
 
 def _definition(
@@ -56,15 +93,17 @@ def _definition(
 ) -> ast.FunctionDef:
     """The definition of a function that computes ``variables``, runs ``statements`` and returns the variables ``kept``.
 
-    What it does besides counts as part of the first line of the function that the statements are from.
+    It also returns what it has computed at first, to show what the statements do to that. What it does besides the
+    statements counts as part of the first line of the function that they are from.
     """
     tree, line = defined.tree, defined.tree.lineno
-    taken = [ast.arg(one.name) for one in variables.parameters]
+    taken = [ast.arg(one.name) for one in _ordered(variables)]
     owner = [*tree.args.posonlyargs, *tree.args.args][:1] if defined.owner is not None else []
-    values, names = ", ".join(variables.values), ", ".join(arg.arg for arg in taken)
-    before = ast.parse(f"({values},) = {VARIABLES}({names})").body if values else []
+    values, given = ", ".join(variables.values), ", ".join(f"{arg.arg}={arg.arg}" for arg in taken)
+    targets = f"({values},) = {COMPUTED}" if values else COMPUTED
+    before = ast.parse(f"{targets} = {VARIABLES}({given})").body
     for statement in before:
         ast.increment_lineno(statement, line - 1)
     tree.args = ast.arguments(posonlyargs=[], args=[*owner, *taken], kwonlyargs=[], kw_defaults=[], defaults=[])
-    tree.body = [*before, *statements, returning(sorted(kept), line)]
+    tree.body = [*before, *statements, returning(sorted({*kept, COMPUTED}), line)]
     return ast.fix_missing_locations(tree)

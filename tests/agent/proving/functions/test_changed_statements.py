@@ -49,7 +49,7 @@ def test_what_is_read_assigned_and_kept() -> None:
     (*_, found), *_ = changed("len(x)", "x.size(0)")
     assert found.read == {"part", "len", "x"}
     assert found.assigned == {"z"}
-    assert found.kept == {"x", "z", "part"}
+    assert found.kept == {"self", "x", "mask", "y", "z", "part", "total"}
 
 
 @pytest.mark.parametrize(

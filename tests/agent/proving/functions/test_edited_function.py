@@ -233,9 +233,9 @@ class Net(nn.Module):
         ("x * 2 if count > 4 else x * 3", "torch.where(count > 4, x * 2, x * 3)", "given a tensor of shape"),
         ("a + b + c + len(xs)", "a + b + c + xs.size(0)", "'tuple' object has no attribute 'size'"),
         ("x / len(y)\n\nclass Net", "x / y.size(0)\n\nclass Net", "variables hold other values each time"),
-        ("SEEN.append(1)\n        return x / len(x)", "return x / x.size(0)", "its module or its file keeps"),
-        ("type(self).calls += 1\n        return x - len(x)", "return x - x.size(0)", "its module or its file keeps"),
-        ("self.config.calls += 1\n        return x + len(x)", "return x + x.size(0)", "its module or its file keeps"),
+        ("SEEN.append(1)\n        return x / len(x)", "return x / x.size(0)", "file or its classes keep"),
+        ("type(self).calls += 1\n        return x - len(x)", "return x - x.size(0)", "file or its classes keep"),
+        ("self.config.calls += 1\n        return x + len(x)", "return x + x.size(0)", "file or its classes keep"),
         ("numpy.random.rand()\n        return x * len(x)", "return x * x.size(0)", "random numbers are drawn differs"),
     ],
 )

@@ -65,7 +65,7 @@ KEPT = "self.cache = h * len(h)"
 @pytest.mark.parametrize("statement", [DIVIDED, LOOPED, IN_PLACE, KEPT, BEFORE_FUNCTION])
 async def test_the_changed_statements_are_tried_alone(client: Client, statement: str) -> None:
     proof = await tried(client, statement, statement.replace("len(h)", "h.size(0)"), NET)
-    proven = "the changed statements of `Net.forward`, run alone, behaves the same on"
+    proven = "the changed statements of `Net.forward`, run alone, behave the same on"
     assert (proof.verdict, proven in proof.reason) == ("proven", True), proof.reason
 
 
@@ -91,7 +91,7 @@ async def test_methods_of_other_objects_than_modules(client: Client, old: str, n
         (DIVIDED, DIVIDED.replace("len(h)", "h.size(0)").replace("width", "8"), "differs in the edited code"),
         (ADDED, "h = h + ys.size(0)", "no attribute 'size'"),  # it may be a list
         (LOOPED, "h = part(h) + 0 * h.size(0)", "differs in the edited code"),  # true of the first turn
-        (IN_PLACE, "h = h + h.size(0)", "the content of the inputs after the call differs"),
+        (IN_PLACE, "h = h + h.size(0)", "differs in the edited code"),
         (KEPT, "self.cache = h * 2", "differs in the edited code"),
         (KEPT, "self.cache = h.mul_(h.size(0))", "differs in the edited code"),
         (KEPT, "self.cache = h * h.size(0); self.rows = self.rows + 1", "differs in the edited code"),

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from fx_lsp.agent.proving.functions.edited_function import functions_of, settings_of
-from fx_lsp.agent.proving.functions.owner_attributes import attributes_of_owner
+from fx_lsp.agent.proving.functions.names_read import attributes_of_owner
 
 TEXT = """\
 class Net:

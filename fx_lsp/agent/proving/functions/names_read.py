@@ -1,4 +1,4 @@
-"""Finds which attributes of its object a part of a method may read, so that other attributes need not be alike."""
+"""Finds which attributes and other names a part of a function may read, so that others need not be as they are."""
 
 from __future__ import annotations
 
@@ -51,3 +51,19 @@ def _attributes(nodes: Iterable[ast.AST], first: str | None) -> set[str] | None:
     if any(all(base is not one for base in bases) or one.id != first for one in used):
         return None
     return {part.attr for part in parts if isinstance(part, ast.Attribute) and part.value in used}
+
+
+def reached_names(function: ast.FunctionDef, functions: Functions) -> frozenset[str]:
+    """All names and attributes that a function mentions, or one of the ``functions`` of its file that it may call."""
+    by_name: dict[str, list[ast.FunctionDef]] = {}
+    for other, node in functions.items():
+        by_name.setdefault(other.rpartition(".")[2], []).append(node)
+    found: set[str] = set()
+    waiting = [function]
+    while waiting:
+        parts = [*ast.walk(waiting.pop())]
+        mentioned = {node.id for node in parts if isinstance(node, ast.Name)}
+        mentioned |= {node.attr for node in parts if isinstance(node, ast.Attribute)}
+        waiting += [node for name in mentioned - found for node in by_name.get(name, ())]
+        found |= mentioned
+    return frozenset(found)
