@@ -67,7 +67,9 @@ class Net(torch.nn.Module):
     def closing(self, x: Any, y: Any, flag: bool) -> Any:
         scale = 2.0
 
-        scaled = lambda t: t * scale  # noqa: E731
+        def scaled(t: Any) -> Any:
+            return t * scale
+
         return scaled(x), y, flag
 
     def keeping(self, x: Any, y: Any, flag: bool) -> Any:
