@@ -139,7 +139,7 @@ def test_a_container_with_two_names_is_one() -> None:
         ("mixing", "x = part(x)", (), "hold other values each time"),
         ("setting", "return", None, "what the program has set before"),
         ("setting", "return", ("factor",), "what the program has set before"),
-        ("closing", "return", (), "an object that may change"),
+        ("closing", "return scaled", (), "an object that may change"),
         ("keeping", "return", (), "an object that may change"),
         ("switching", "x = x + 1", (), "what the program has set before"),
     ],
