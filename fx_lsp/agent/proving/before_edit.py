@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -188,39 +188,49 @@ class BeforeEdit:
         If no inputs are found for the function, or none that reach the edit, or if it is all of the program, only a
         part of it is run.
         """
-        path, name, end = self._context.edit.changed_function()
         program, not_run = self._built({})
-        whole = program.built.root
-        function = function_in(whole, self._file.namespace, path, name)
-        takes_lists = any(found.is_certain for found in written_lists(forward_of(whole)).values())
-        search, is_all = InputSearch(dict, program.built.recipe.inputs, not_run), is_whole(function, whole)
-        calls = search if is_all else replace(search, whole=whole, part=function)
-        function_alone = FunctionAlone(path, name)
-        parts = [] if is_all else [(function_alone, calls)]
-        parts += [(replace(function_alone, end=end), calls)] if end else []
-        statements = self._context.edit.changed_statements(path, name)
-        parts += [(replace(function_alone, statements=changed), search) for changed in statements]
-        ended, lacking = ProofEnded("untried", f"no part of `{name}` can be run alone", True), None
-        for alone, its_search in parts:
+        ended, lacking = ProofEnded("untried", "no part of the function can be run alone", True), None
+        for alone, search in self._parts(program, not_run):
             try:
-                part, alone = alone.taken_from(program, self._file, is_edited=False)
-                if takes_lists and not alone.takes_only_tensors:
-                    # Invented tensors would prove nothing about lists. Where a list is less certain, both are tried.
-                    raise ProofEnded("untried", f"the program takes lists, and so may `{name}`", True)
-                runs, effects = self._run_alone(alone.key, part, its_search)
+                before = self._part_alone(program, alone, search)
             except ProofEnded as not_tried:
                 if not_tried.verdict != "untried":
                     raise
                 ended = not_tried
                 continue
-            before = self._broken_with({}, runs, program)
-            before = replace(before, function=replace(alone, effects=effects))
             if not before.lacking:
                 return before
             lacking = lacking or before
         if lacking is None:
             raise ended
         return lacking
+
+    def _parts(self, program: Program, watched: Collection[Part]) -> Iterator[tuple[FunctionAlone, InputSearch]]:
+        """What may be run alone, from the whole function to the fewest statements, and how to find inputs for it."""
+        path, name, end = self._context.edit.changed_function()
+        function, whole = function_in(program.built.root, self._file.namespace, path, name), program.built.root
+        search = InputSearch(dict, program.built.recipe.inputs, watched)
+        alone = FunctionAlone(path, name)
+        if is_whole(function, whole):
+            calls = search
+        else:
+            calls = replace(search, whole=whole, part=function)
+            yield alone, calls
+        if end:
+            yield replace(alone, end=end), calls
+        for statements in self._context.edit.changed_statements(path, name):
+            yield replace(alone, statements=statements), search
+
+    def _part_alone(self, program: Program, alone: FunctionAlone, search: InputSearch) -> ProgramBefore:
+        """What a part of the function does, and where the program breaks. Raises `ProofEnded`."""
+        part, alone = alone.taken_from(program, self._file, is_edited=False)
+        lists = written_lists(forward_of(program.built.root)).values()
+        if any(found.is_certain for found in lists) and not alone.takes_only_tensors:
+            # Invented tensors would prove nothing about lists. Where a list is less certain, both are tried.
+            raise ProofEnded("untried", f"the program takes lists, and so may `{alone.name}`", True)
+        runs, effects = self._run_alone(alone.key, part, search)
+        before = self._broken_with({}, runs, program)
+        return replace(before, function=replace(alone, effects=effects))
 
     def _run_alone(self, key: str, function: Program, search: InputSearch) -> tuple[ProgramRuns, tuple[Effects, ...]]:
         """What a function does, and its side effects; ``key`` is as for `_run`. Raises `ProofEnded`."""

@@ -39,7 +39,7 @@ class FunctionAlone:
 
     @property
     def takes_only_tensors(self) -> bool:
-        """Whether it is known to take nothing but tensors and numbers."""
+        """Whether it is known to take nothing but tensors and plain values."""
         return self.statements is not None and all(one.is_known for one in self.parameters)
 
     @property
