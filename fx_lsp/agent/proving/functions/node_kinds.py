@@ -28,6 +28,31 @@ _ONLY_OF_TENSORS = frozenset(
 _PARTS = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 """The attributes of a tensor that are tensors, and that other values hardly have."""
 
+_NEW = frozenset(
+    getattr(operator, name) for name in ("matmul", "neg", "invert", "abs", "eq", "ne", "lt", "le", "gt", "ge")
+)
+"""Operators whose result surely is new. Of the others, a trace doesn't show whether they write in place: ``x += 1``."""
+
+_CASTS = frozenset(
+    {
+        "to",
+        "cpu",
+        "cuda",
+        "float",
+        "double",
+        "half",
+        "bfloat16",
+        "long",
+        "int",
+        "short",
+        "byte",
+        "char",
+        "bool",
+        "type_as",
+    }
+)
+"""Methods of a tensor that yield one, and are no operators of torch."""
+
 _ARITHMETIC = frozenset(
     getattr(operator, name)
     for name in (
@@ -78,7 +103,7 @@ class NodeKinds:
         if node.op == "call_module":
             module = self._module(node)
             return _is_plain(module) and not isinstance(module, _MAY_SHARE) and not getattr(module, "inplace", False)
-        return node.target in _ARITHMETIC and not getattr(node.target, "__name__", "").startswith("i")
+        return node.target in _NEW
 
     def _makes_tensor(self, node: Node) -> bool:
         """Whether what ``node`` does yields a tensor."""
@@ -90,7 +115,9 @@ class NodeKinds:
             case "call_module":
                 return _is_plain(self._module(node))
             case "call_method":
-                return str(node.target) in _ONLY_OF_TENSORS and _yields_tensor(str(node.target))
+                name, base = str(node.target), node.args[0]
+                is_method = name in _ONLY_OF_TENSORS or (isinstance(base, Node) and self.is_tensor(base))
+                return is_method and (name in _CASTS or _yields_tensor(name))
             case "call_function":
                 return self._calls_for_tensor(node, node.target)
         return False
@@ -103,7 +130,8 @@ class NodeKinds:
             return isinstance(first, Node) and self.is_tensor(first)
         if function in _ARITHMETIC:
             return any(isinstance(one, Node) and self.is_tensor(one) for one in node.args)
-        return _is_of(torch, function) and _yields_tensor(function.__name__)
+        is_class = isinstance(function, type(torch.FloatTensor)) or function is torch.Tensor
+        return is_class or (_is_of(torch, function) and _yields_tensor(function.__name__))
 
     def _takes_tensor(self, user: Node, node: Node) -> bool:
         """Whether what ``user`` does with ``node`` can be done with nothing but a tensor."""
