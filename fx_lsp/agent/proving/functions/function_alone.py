@@ -44,9 +44,9 @@ class FunctionAlone:
 
     @property
     def key(self) -> str:
-        """A text that is another one for another part of a function."""
+        """A text that is another one for another part of a function, and for one that takes something else."""
         statements = self.statements and (self.statements.block, self.statements.start, self.statements.stops)
-        return f"{self.path} {self.name} {self.end} {statements}"
+        return f"{self.path} {self.name} {self.end} {statements} {self.parameters}"
 
     def taken_from(self, program: Program, file: ImportedFile, *, is_edited: bool) -> tuple[Program, FunctionAlone]:
         """The part as a program, and what is known about it then. Raises `ProofEnded` if it can't be run alone.
