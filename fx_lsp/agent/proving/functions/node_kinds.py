@@ -33,6 +33,11 @@ _NEW = frozenset(
 )
 """Operators whose result surely is new. Of the others, a trace doesn't show whether they write in place: ``x += 1``."""
 
+_SHARE_UNSAID = frozenset(
+    {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "type_as", "einsum", "pad", "tensor"}
+)
+"""Operators that may return an argument, or a view of it, though their schemas don't say so."""
+
 _CASTS = frozenset(
     {
         "to",
@@ -103,7 +108,11 @@ class NodeKinds:
         if node.op == "call_module":
             module = self._module(node)
             return _is_plain(module) and not isinstance(module, _MAY_SHARE) and not getattr(module, "inplace", False)
-        return node.target in _NEW
+        if node.target is operator.getitem:  # with a tensor as the index, this copies
+            return any(isinstance(one, Node) and self.is_tensor(one) for one in _items(node.args[1]))
+        if node.op == "call_method":
+            return self.is_tensor(node) and _copies(str(node.target))
+        return node.target in _NEW or (_is_of(torch, node.target) and _copies(getattr(node.target, "__name__", "")))
 
     def _makes_tensor(self, node: Node) -> bool:
         """Whether what ``node`` does yields a tensor."""
@@ -158,9 +167,26 @@ class NodeKinds:
 @functools.cache
 def _yields_tensor(name: str) -> bool:
     """Whether each operator of torch with this name yields one tensor."""
+    schemas = _schemas(name)
+    return bool(schemas) and all([str(value.type) for value in schema.returns] == ["Tensor"] for schema in schemas)
+
+
+@functools.cache
+def _copies(name: str) -> bool:
+    """Whether each operator of torch with this name yields one tensor, which is no view of an argument."""
+    shares = any(value.alias_info is not None for schema in _schemas(name) for value in schema.returns)
+    return _yields_tensor(name) and not shares and name not in _SHARE_UNSAID
+
+
+def _schemas(name: str) -> list[Any]:
+    """The schemas of the operators of torch with this name, but for those that write to an argument ``out``."""
     operators: Any = getattr(torch.ops.aten, name, None)
     schemas = [getattr(operators, overload)._schema for overload in operators.overloads()] if operators else []
-    return bool(schemas) and all([str(value.type) for value in schema.returns] == ["Tensor"] for schema in schemas)
+    return [schema for schema in schemas if not any(argument.is_out for argument in schema.arguments)]
+
+
+def _items(index: Any) -> tuple[Any, ...]:
+    return index if isinstance(index, tuple) else (index,)
 
 
 def _is_of(namespace: object, function: Any) -> bool:

@@ -110,9 +110,18 @@ def test_what_is_used_as_a_tensor_is_one(use: Callable[..., Any], sure: bool) ->
         (lambda net, x, y, z: net.relu(x), True),
         (lambda net, x, y, z: net.lin(x), False),
         (lambda net, x, y, z: x > 1, False),
+        (lambda net, x, y, z: x[x > 1], False),
+        (lambda net, x, y, z: x[0, 1:], True),
+        (lambda net, x, y, z: x.softmax(0), False),
+        (lambda net, x, y, z: torch.nonzero(x), False),
+        (lambda net, x, y, z: torch.reshape(x, (-1,)), True),
+        (lambda net, x, y, z: x.contiguous(), True),
+        (lambda net, x, y, z: x.type_as(y), True),
+        (lambda net, x, y, z: torch.dropout(x, 0.1, False), True),
+        (lambda net, x, y, z: F.relu(x, inplace=True), True),
         (lambda net, x, y, z: x + 1, True),  # as far as a trace shows, this may be ``x += 1``
     ],
 )
 def test_whose_memory_a_tensor_may_have(use: Callable[..., Any], shares: bool) -> None:
     kinds, node = result_of(use)
-    assert (kinds.memory_of(node).op == "placeholder") == shares
+    assert (kinds.memory_of(node) is not node) == shares
