@@ -48,7 +48,7 @@ def statements_alone(
     attributes = changed.of_owner if owned else ()
     variables = variables_at(built, defined, lines, changed.read & names, attributes)
     if variables is None:
-        raise ProofEnded("untried", f"the trace doesn't come to line {lines.start}", True)
+        raise ProofEnded("untried", f"the trace doesn't reach line {lines.start}", True)
     if changed.write_in_place and variables.may_share_memory:
         raise ProofEnded("untried", "the edited code writes to tensors that may share memory", True)
     kept = {name for name in changed.kept & names if name in changed.assigned or not variables.holds_code(name)}

@@ -32,7 +32,7 @@ from fxcore.explore.untouched import untouched
 from fxcore.node import Node, map_aggregate, map_arg
 
 MOST_ARRIVALS = 32
-"""If the program comes to the statement this often, its variables are not looked at."""
+"""If the program reaches the statement this often, its variables are not looked at."""
 
 PLAIN = (bool, int, float, str, type(None))
 """The types of values that a program may choose."""
@@ -124,10 +124,10 @@ def variables_at(
     names: Collection[str],
     attributes: Collection[str] | None,
 ) -> Variables | None:
-    """What those variables of a function hold that are among ``names`` when it comes to one of ``lines``.
+    """What those variables of a function hold that are among ``names`` when it reaches one of ``lines``.
 
     ``built`` is the program that calls the function. ``attributes`` are those of the method's object that the statement
-    may read; None means all. None if the trace doesn't come there. Raises `ProofEnded` if it comes with modules,
+    may read; None means all. None if the trace doesn't get there. Raises `ProofEnded` if it gets there with modules,
     classes or globals that are not as they were built, or if what the variables hold differs from one time to the next.
     """
     function, code = defined.plain, defined.plain.__code__
@@ -140,7 +140,7 @@ def variables_at(
 
     def arrived(frame: FrameType) -> None:
         if len(found) == MOST_ARRIVALS:
-            raise ProofEnded("untried", f"the trace comes to line {lines.start} too often", True)
+            raise ProofEnded("untried", f"the trace reaches line {lines.start} too often", True)
         owner = next(iter(frame.f_locals.values()), None)
         changed = [place for place in changed_places(kept, kept_by(built.root, function)) if place.of_module]
         if _modes() != modes or any(_is_read(*place.of(built.root), owner, attributes) for place in changed):
@@ -194,7 +194,7 @@ def _is_read(module: torch.nn.Module, attribute: str, owner: object, attributes:
 def _watching(
     code: CodeType, lines: range, arrived: Callable[[FrameType], None], ended: list[Exception]
 ) -> Iterator[None]:
-    """Within the block, call ``arrived`` when a function comes to one of ``lines`` from another line.
+    """Within the block, call ``arrived`` when a function reaches one of ``lines`` from another line.
 
     What that raises is added to ``ended``, and nothing is called from then on.
     """

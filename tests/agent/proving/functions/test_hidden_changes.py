@@ -32,7 +32,7 @@ class Other(Block):
 
 
 def program(before: str, statements: str, after: str = "", *, inputs: str = "x", init: str = "", head: str = "") -> str:
-    """A program that fails before its statements, which a trace comes to after ``before``."""
+    """A program that fails before its statements, which a trace reaches after ``before``."""
 
     def indented(text: str) -> str:
         return "".join(f"        {line}\n" for line in text.splitlines())
