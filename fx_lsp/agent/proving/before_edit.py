@@ -189,7 +189,8 @@ class BeforeEdit:
         part of it is run.
         """
         program, not_run = self._built({})
-        ended, lacking = ProofEnded("untried", "no part of the function can be run alone", True), None
+        ended = ProofEnded("untried", "no part of the function can be run alone", True)
+        lacking = None
         for alone, search in self._parts(program, not_run):
             try:
                 before = self._part_alone(program, alone, search)
@@ -225,7 +226,7 @@ class BeforeEdit:
         """What a part of the function does, and where the program breaks. Raises `ProofEnded`."""
         part, alone = alone.taken_from(program, self._file, is_edited=False)
         lists = written_lists(forward_of(program.built.root)).values()
-        if any(found.is_certain for found in lists) and not alone.takes_only_tensors:
+        if any(found.is_certain for found in lists) and not alone.takes_only_known_values:
             # Invented tensors would prove nothing about lists. Where a list is less certain, both are tried.
             raise ProofEnded("untried", f"the program takes lists, and so may `{alone.name}`", True)
         runs, effects = self._run_alone(alone.key, part, search)

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.running.observation import modules_of
-from fx_lsp.agent.running.plain_values import to_plain
+from fx_lsp.agent.running.plain_values import Digest, to_plain
 
 
 def changed_function(old: str, new: str, line: int) -> str | None:
@@ -180,7 +180,9 @@ def settings_of(module: torch.nn.Module, attributes: Collection[str] | None = No
     """
     if attributes is None or any(isinstance(getattr(module, name, None), MethodType) for name in attributes):
         return [type(module), *_setting([*vars(part).items()] for part in module.modules())]
-    return [type(module), *_setting((name, getattr(module, name, None)) for name in sorted(attributes))]
+    values = [(name, getattr(module, name, None)) for name in sorted(attributes)]
+    parts = [settings_of(value) for _, value in values if isinstance(value, torch.nn.Module)]
+    return [type(module), *_setting(values), *parts]
 
 
 def _setting(values: Iterable[Any], met: tuple[int, ...] = ()) -> list[Any]:
@@ -197,7 +199,8 @@ def _comparable(value: Any, met: tuple[int, ...]) -> Any:
     if isinstance(value, torch.nn.Parameter):
         return "weight", value.shape, value.dtype
     if isinstance(value, torch.Tensor):
-        return "buffer", value.shape, value.dtype, repr(to_plain(value))
+        plain = to_plain(value.to_dense())
+        return "buffer", value.shape, value.dtype, plain if isinstance(plain, Digest) else repr(plain.tolist())
     if isinstance(value, dict):
         return type(value), _setting(((key, item) for key, item in value.items()), met)
     if isinstance(value, list | tuple | set | frozenset):

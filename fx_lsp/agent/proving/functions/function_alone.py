@@ -38,7 +38,7 @@ class FunctionAlone:
         return f"{'the beginning of ' if self.end else ''}`{self.name}`, run alone, behaves"
 
     @property
-    def takes_only_tensors(self) -> bool:
+    def takes_only_known_values(self) -> bool:
         """Whether it is known to take nothing but tensors and plain values."""
         return self.statements is not None and all(one.is_known for one in self.parameters)
 

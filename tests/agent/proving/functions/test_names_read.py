@@ -69,3 +69,18 @@ def test_only_the_attributes_that_are_read_have_to_be_alike(attributes: set[str]
     blocks = Block(0.1, torch.nn.ReLU()), Block(0.2, torch.nn.Tanh())
     first, second = (settings_of(block, attributes) for block in blocks)
     assert (first == second) == alike
+
+
+def test_parts_that_are_read_have_to_be_alike_inside() -> None:
+    blocks = [Block(0.1, torch.nn.Sequential(torch.nn.Dropout(rate))) for rate in (0.1, 0.1, 0.2)]
+    first, second, third = (settings_of(block, {"part"}) for block in blocks)
+    assert first == second
+    assert first != third
+
+
+def test_every_number_of_a_buffer_counts() -> None:
+    blocks = [Block(0.1, torch.nn.ReLU()) for _ in range(2)]
+    for at, block in enumerate(blocks):
+        block.register_buffer("table", torch.arange(2000.0) + at * (torch.arange(2000) == 1000))
+    first, second = (settings_of(block, {"table"}) for block in blocks)
+    assert first != second
