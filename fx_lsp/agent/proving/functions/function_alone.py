@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from fx_lsp.agent.proving.functions.changed_statements import ChangedStatements
+from fx_lsp.agent.proving.functions.described_variables import Parameter
 from fx_lsp.agent.proving.functions.edited_function import function_in, is_whole
 from fx_lsp.agent.proving.functions.function_beginning import beginning_of
 from fx_lsp.agent.proving.functions.statements_alone import check_as_built, statements_alone
-from fx_lsp.agent.proving.functions.traced_variables import Parameter
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.trial_programs import Program
 from fx_lsp.agent.running.side_effects import Effects

@@ -12,10 +12,11 @@ from typing import Any
 
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.proving.functions.changed_statements import ChangedStatements
+from fx_lsp.agent.proving.functions.described_variables import Parameter, Variables
 from fx_lsp.agent.proving.functions.edited_function import Definition, definition_of
 from fx_lsp.agent.proving.functions.function_beginning import added_to, compiled, returning
 from fx_lsp.agent.proving.functions.names_read import attributes_of_owner
-from fx_lsp.agent.proving.functions.traced_variables import Parameter, Variables, variables_at
+from fx_lsp.agent.proving.functions.traced_variables import variables_at
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 
 VARIABLES = "_variables_of_statements"

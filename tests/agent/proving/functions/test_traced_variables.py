@@ -13,8 +13,9 @@ from torch import Tensor
 import fxcore
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.messages import Recipe, Snippet
+from fx_lsp.agent.proving.functions.described_variables import Parameter, Variables
 from fx_lsp.agent.proving.functions.edited_function import definition_of
-from fx_lsp.agent.proving.functions.traced_variables import Parameter, Variables, variables_at
+from fx_lsp.agent.proving.functions.traced_variables import variables_at
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 
 
