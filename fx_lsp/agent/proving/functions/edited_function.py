@@ -141,6 +141,13 @@ class Definition:
     """All functions of the file, by qualified name."""
 
     @property
+    def variables(self) -> set[str]:
+        """The names of its variables, but for the one that holds the ``owner``."""
+        code = self.plain.__code__
+        names = {*code.co_varnames, *code.co_cellvars}  # a parameter that a lambda reads is among both
+        return names if self.owner is None else names - {code.co_varnames[0]}
+
+    @property
     def rebinds_owner(self) -> bool:
         """Whether a method gives its first parameter another value."""
         if self.owner is None:

@@ -44,9 +44,8 @@ def beginning_of(function: Callable[..., Any], end: int) -> Any:
     private = {name for name in mentioned if name.startswith("__")}  # variables of these names have other ones
     if private or not mentioned.isdisjoint(READ_ALL) or defined.rebinds_owner:
         return None
-    variables = [*code.co_varnames[owner is not None :], *code.co_cellvars]
     # The end stays behind the return statement, so that a name that it assigns is still that of a variable.
-    definition.body.insert(-end, returning(sorted(mentioned.intersection(variables)), definition.lineno))
+    definition.body.insert(-end, returning(sorted(mentioned & defined.variables), definition.lineno))
     cut = compiled(definition, code.co_filename, plain)
     if cut is None or owner is None:
         return cut

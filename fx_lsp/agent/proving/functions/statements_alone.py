@@ -44,15 +44,15 @@ def statements_alone(
     if _shares_line(defined.tree, statements):
         return None
     owned = defined.owner is not None
-    names = {*code.co_varnames[owned:], *code.co_cellvars}
     lines = range(first.lineno, (first.end_lineno or first.lineno) + 1)
     attributes = changed.of_owner if owned else ()
-    variables = variables_at(built, defined, lines, changed.read & names, attributes)
+    variables = variables_at(built, defined, lines, changed.read & defined.variables, attributes)
     if variables is None:
         raise ProofEnded("untried", f"the trace doesn't reach line {lines.start}", True)
     if changed.write_in_place and variables.may_share_memory:
         raise ProofEnded("untried", "the edited code writes to tensors that may share memory", True)
-    kept = {name for name in changed.kept & names if name in changed.assigned or not variables.holds_code(name)}
+    left = changed.kept & defined.variables
+    kept = {name for name in left if name in changed.assigned or not variables.holds_code(name)}
     definition = _definition(defined, statements, variables, kept)
     made = compiled(definition, code.co_filename, defined.plain, {VARIABLES: variables})
     if made is None:

@@ -49,7 +49,8 @@ class Net(nn.Module):
             return x / 2
 
         h = h - len(h)
-        return halved(h) + both + ys + self.scale.scaled(h) + Scale.halved(h)
+        scales = [self.scale.scaled(h) for _ in range(2)]  # here, `self` is a cell
+        return halved(h) + both + ys + sum(scales) + Scale.halved(h)
 """
 """A program that fails before anything that can be changed: it inverts a matrix of zeros."""
 
