@@ -78,11 +78,13 @@ class Variables:
     """By variable: how its value is made."""
     memory: list[Node] = field(default_factory=list)
     """In whose memory each of the tensors among the parameters may be."""
+    has_shared_memory: bool = False
+    """Whether one of them is in the memory of something else."""
 
     @property
     def may_share_memory(self) -> bool:
-        """Whether one of the tensors may be a view of another."""
-        return len(set(self.memory)) < len(self.memory)
+        """Whether one of the tensors may be a view of another, or of what the program keeps."""
+        return self.has_shared_memory or len(set(self.memory)) < len(self.memory)
 
     def holds_code(self, name: str) -> bool:
         """Whether a variable holds a function, a class or a module."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+import types
+import typing
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -136,7 +139,7 @@ class NodeKinds:
         if function is builtins.getattr:
             return node.args[1] in _PARTS and isinstance(first, Node) and self.is_tensor(first)
         if function is operator.getitem:
-            return isinstance(first, Node) and self.is_tensor(first)
+            return isinstance(first, Node) and (self.is_tensor(first) or _holds_tensors(first.type))
         if function in _ARITHMETIC:
             return any(isinstance(one, Node) and self.is_tensor(one) for one in node.args)
         is_class = isinstance(function, type(torch.FloatTensor)) or function is torch.Tensor
@@ -183,6 +186,23 @@ def _schemas(name: str) -> list[Any]:
     operators: Any = getattr(torch.ops.aten, name, None)
     schemas = [getattr(operators, overload)._schema for overload in operators.overloads()] if operators else []
     return [schema for schema in schemas if not any(argument.is_out for argument in schema.arguments)]
+
+
+def _holds_tensors(annotation: Any) -> bool:
+    """Whether an annotation, which may be text, is that of a list or a mapping of tensors, or of None instead."""
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, {**vars(typing), "torch": torch, "Tensor": torch.Tensor})
+        except Exception:  # it needs other names
+            return False
+    kind, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if kind in (typing.Union, types.UnionType):
+        others = [one for one in arguments if one is not types.NoneType]
+        return len(others) == 1 and _holds_tensors(others[0])
+    if not isinstance(kind, type) or not issubclass(kind, Mapping | Sequence):
+        return False
+    held = arguments[1:] if issubclass(kind, Mapping) else [one for one in arguments if one is not ...]
+    return bool(held) and all(one is torch.Tensor for one in held)
 
 
 def _items(index: Any) -> tuple[Any, ...]:

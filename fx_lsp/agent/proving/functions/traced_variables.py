@@ -9,6 +9,7 @@ sizes that have nothing to do with these would prove nothing.
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
@@ -90,11 +91,26 @@ def variables_at(
         return None
     first, *others = found
     for other in others:
+        _take_any_tensor(first, other)
+        _take_any_tensor(other, first)
         if first.values.keys() != other.values.keys() or not all(map(is_like, *_both(first, other))):
             raise ProofEnded("untried", f"variables hold other values each time that line {lines.start} is run", True)
         known = {one.name: one for one in other.parameters}
         first.parameters = [_combined(one, known[one.name]) for one in first.parameters]
+        first.has_shared_memory |= other.may_share_memory
     return first
+
+
+def _take_any_tensor(first: Variables, other: Variables) -> None:
+    """Have ``first`` take any tensor for a variable that holds a constant one there, and any in ``other``."""
+    known = {one.name: one for one in other.parameters}
+    for name, value in first.values.items():
+        given = other.values.get(name)
+        is_constant = isinstance(value, Constant) and isinstance(value.value, torch.Tensor)
+        if is_constant and isinstance(given, Given) and known[given.name].kind is torch.Tensor:
+            first.values[name] = given
+            first.parameters.append(known[given.name])
+            first.has_shared_memory = True  # the program keeps what is constant
 
 
 def _both(first: Variables, other: Variables) -> tuple[list[Any], list[Any]]:
@@ -212,6 +228,8 @@ class _Description:
         if self._kinds.is_tensor(node):
             self._variables.memory.append(self._kinds.memory_of(node))
             return self._parameter(Parameter(name, torch.Tensor), is_variable=is_variable)
+        if node.target is operator.getitem and isinstance(node.args[1], str):  # only mappings have such items
+            return self._parameter(Parameter(name, None), is_variable=is_variable)
         if node.op not in ("call_function", "call_method") or not node.all_input_nodes:
             default = node.args if node.op == "placeholder" and all(type(one) in PLAIN for one in node.args) else ()
             kind = next((kind for kind in PLAIN[:4] if node.type in (kind, kind.__name__)), None)

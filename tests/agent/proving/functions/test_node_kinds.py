@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -125,3 +126,28 @@ def test_what_is_used_as_a_tensor_is_one(use: Callable[..., Any], sure: bool) ->
 def test_whose_memory_a_tensor_may_have(use: Callable[..., Any], shares: bool) -> None:
     kinds, node = result_of(use)
     assert (kinds.memory_of(node) is not node) == shares
+
+
+@pytest.mark.parametrize(
+    ("annotation", "sure"),
+    [
+        (dict[str, Tensor], True),
+        (typing.Optional[typing.List[Tensor]], True),  # noqa: UP006, UP045 - as strangers write it
+        (list[Tensor] | None, True),
+        (tuple[Tensor, ...], True),
+        ("Dict[str, torch.Tensor]", True),
+        ("dict[str, Image]", False),
+        (dict[str, typing.Any], False),
+        (tuple[Tensor, int], False),
+        (dict[str, list[Tensor]], False),
+        (list, False),
+        (Tensor | list[Tensor], False),
+        (None, False),
+    ],
+    ids=str,
+)
+def test_what_an_annotated_container_holds(annotation: object, sure: bool) -> None:
+    kinds, node = result_of(lambda net, x, y, z: y[0])
+    (given,) = node.all_input_nodes
+    given.type = annotation
+    assert kinds.is_tensor(node) == sure

@@ -27,6 +27,7 @@ class Net(torch.nn.Module):
         self.method = method
         self.factor = 1.0
         self.lin = torch.nn.Linear(4, 4)
+        self.table = torch.nn.Parameter(torch.rand(4, 4))
         self.alike = torch.nn.ModuleList([torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)])
         self.mixed = torch.nn.ModuleList([torch.nn.Linear(4, 4), torch.nn.ReLU()])
 
@@ -43,6 +44,15 @@ class Net(torch.nn.Module):
         for number, part in enumerate(self.alike):
             x = part(x) * number
         return x, y, flag
+
+    def alternating(self, x: Any, y: Any, flag: bool) -> Any:
+        for part in (self.table, x.view(-1, 4), torch.ones(4, 4)):
+            flag = part.shape[0] > 1
+        return x, y, flag
+
+    def reading(self, x: Any, y: Any, flag: bool) -> Any:
+        boxes, labels = y["boxes"], y["labels"]
+        return x, boxes, labels, flag
 
     def mixing(self, x: Any, y: Any, flag: bool) -> Any:
         for part in self.mixed:
@@ -119,6 +129,17 @@ def test_numbers_are_given() -> None:
     assert variables.parameters == [Parameter("number", int, (0,)), Parameter("x", None)]
     values = variables(x=torch.rand(2, 4), number=5)
     assert [type(value) for value in values] == [int, torch.nn.Linear, Tensor]
+
+
+def test_a_weight_in_the_place_of_a_tensor_is_any_tensor() -> None:
+    variables = found("alternating", "flag =", "part")
+    assert variables.parameters == [Parameter("part", Tensor)]
+    assert variables.may_share_memory
+
+
+def test_what_a_mapping_holds_is_given() -> None:
+    variables = found("reading", "return", "boxes", "labels")
+    assert variables.parameters == [Parameter("boxes", None), Parameter("labels", None)]
 
 
 def test_numbers_that_a_guess_may_have_led_to_are_given() -> None:
