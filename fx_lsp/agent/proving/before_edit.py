@@ -229,6 +229,7 @@ class BeforeEdit:
         if any(found.is_certain for found in lists) and not alone.takes_only_known_values:
             # Invented tensors would prove nothing about lists. Where a list is less certain, both are tried.
             raise ProofEnded("untried", f"the program takes lists, and so may `{alone.name}`", True)
+        search = replace(search, has_gradients=alone.has_gradients)
         runs, effects = self._run_alone(alone.key, part, search)
         before = self._broken_with({}, runs, program)
         return replace(before, function=replace(alone, effects=effects))

@@ -105,7 +105,7 @@ class NewText:
             raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
         if before.function is not None:
             program, alone = before.function.taken_from(program, file, is_edited=True)
-            if alone.parameters != before.function.parameters:
+            if (alone.parameters, alone.has_gradients) != (before.function.parameters, before.function.has_gradients):
                 raise ProofEnded("untried", f"after the edit, other values decide what `{alone.name}` does")
         if known is None:
             assert before.on_way is not None

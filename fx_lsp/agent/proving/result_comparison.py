@@ -62,8 +62,14 @@ def _left_behind(old: Observation, new: Observation) -> str | None:
 
 
 def difference_in_graph(program: Observation, graph: Observation) -> str | None:
-    """Like `difference`, but a graph returns a ``dict`` for any mapping, and need not leave to later calls the same."""
+    """Like `difference`, but a graph returns a ``dict`` for any mapping, and need not leave to later calls the same.
+
+    It may also have gradients where the program has none, since torch.fx leaves out what ``torch.no_grad()`` does: see
+    the notice ``grad-mode``.
+    """
     old, new = (replace(seen, output=as_in_graph(seen.output), random_state=0, left={}) for seen in (program, graph))
+    if not old.gradients:
+        new = replace(new, gradients=old.gradients)
     return difference(old, new)
 
 

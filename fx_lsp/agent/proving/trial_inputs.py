@@ -132,6 +132,8 @@ class InputSearch:
     """The function of which all, or only the beginning, is run."""
     any_values: bool = False
     """Whether the program should accept the inputs' sizes whatever the values are; see `for_any_values`."""
+    has_gradients: bool = True
+    """Whether gradients flow through the program where it is called."""
 
 
 def searched_inputs(
@@ -231,7 +233,8 @@ def searched_inputs(
         raise ProofEnded("untried", why) from None
     further = frozenset().union(*(reaches[id(given)] for given in inputs)) - reaches[id(inputs[0])]
     is_enough = is_costly(inputs[0]) and not further and not missed
-    return inputs, "first" if is_enough else "all", not missed
+    gradients: Gradients = "first" if is_enough else "all"
+    return inputs, gradients if search.has_gradients else "none", not missed
 
 
 def _from_host(file: ImportedFile, root: Callable[..., Any], search: InputSearch, may_run: MayRun) -> Iterator[Input]:

@@ -110,6 +110,14 @@ def count(calls):
 PROVEN = {
     "a NumPy array": Edit(program("return array(x / len(x))", before=ARRAY), "len(x)", "x.size(0)"),
     "len": Edit(program("return x / len(x)"), "len(x)", "x.size(0)"),
+    "without gradients": Edit(
+        program(
+            "with torch.no_grad():\n    return x * self.scale / len(x)",
+            init="self.scale = torch.nn.Parameter(torch.ones(()))",
+        ),
+        "len(x)",
+        "x.size(0)",
+    ),
     "wrap": Edit(program("return x / len(x)"), "import torch.fx\n", 'import torch.fx\n\ntorch.fx.wrap("len")\n'),
     "a weight that nothing initializes, and another dtype": Edit(
         program(

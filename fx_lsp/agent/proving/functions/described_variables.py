@@ -80,6 +80,8 @@ class Variables:
     """In whose memory each of the tensors among the parameters may be."""
     has_shared_memory: bool = False
     """Whether one of them is in the memory of something else."""
+    has_gradients: bool = True
+    """Whether torch records there what gradients need."""
 
     @property
     def may_share_memory(self) -> bool:
@@ -90,6 +92,10 @@ class Variables:
         """Whether a variable holds a function, a class or a module."""
         value = self.values.get(name)
         return isinstance(value, Constant) and not isinstance(value.value, torch.Tensor)
+
+    def mode(self) -> torch.set_grad_enabled:
+        """A context in which torch records what gradients need if it does so at the statement."""
+        return torch.set_grad_enabled(self.has_gradients)
 
     def __call__(self, **given: Any) -> tuple[Any, ...]:
         """The values of the variables, in order, if the parameters have the values ``given``."""

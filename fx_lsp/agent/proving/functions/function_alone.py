@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from fx_lsp.agent.proving.functions.changed_statements import ChangedStatements
-from fx_lsp.agent.proving.functions.described_variables import Parameter
+from fx_lsp.agent.proving.functions.described_variables import Parameter, Variables
 from fx_lsp.agent.proving.functions.edited_function import function_in, is_whole
 from fx_lsp.agent.proving.functions.function_beginning import beginning_of
 from fx_lsp.agent.proving.functions.statements_alone import check_as_built, statements_alone
@@ -27,6 +27,8 @@ class FunctionAlone:
     """The only statements that are run, if not all but the last ones are."""
     parameters: tuple[Parameter, ...] = ()
     """What these statements take, once that is known."""
+    has_gradients: bool = True
+    """Whether torch records where it is called what gradients need."""
     effects: tuple[Effects, ...] = ()
     """What the call does to the rest of the program, for each of its inputs, once that is known."""
 
@@ -58,10 +60,11 @@ class FunctionAlone:
         if root is None:
             raise ProofEnded("untried", f"`{self.name}` can't be run alone", True)
         found = root
-        parameters: tuple[Parameter, ...] = ()
+        alone = self
         if self.statements is not None:
             made = statements_alone(root, program.built, self.statements, is_edited=is_edited)
-            found, parameters = made or (None, ())
+            found, variables = made or (None, Variables())
+            alone = replace(self, parameters=tuple(variables.parameters), has_gradients=variables.has_gradients)
         else:
             if not is_whole(root, program.built.root):
                 check_as_built(root, program.built)
@@ -69,4 +72,4 @@ class FunctionAlone:
         if found is None:
             raise ProofEnded("untried", f"no part of `{root.__qualname__}` can be run alone", True)
         built = replace(program.built, root=found, concrete_args=None)
-        return replace(program, built=built), replace(self, parameters=parameters)
+        return replace(program, built=built), alone

@@ -28,8 +28,8 @@ COMPUTED = "_computed_for_statements"
 
 def statements_alone(
     function: Callable[..., Any], built: Built, changed: ChangedStatements, *, is_edited: bool
-) -> tuple[Any, tuple[Parameter, ...]] | None:
-    """A function of the statements ``changed`` in ``function``, which the program ``built`` calls, and what it takes.
+) -> tuple[Any, Variables] | None:
+    """A function of the statements ``changed`` in ``function``, which the program ``built`` calls, and its variables.
 
     ``is_edited``: whether ``function`` is that of the edited text. As for `beginning_of`, a function of a method's
     statements is added to the class of the method's object. None if the statements can't be moved. Raises `ProofEnded`
@@ -62,7 +62,7 @@ def statements_alone(
     made.__kwdefaults__ = None
     name = f"statements_of_{defined.plain.__name__}"
     found = added_to(defined.owner, made, name) if owned else made
-    return found, tuple(variables.parameters)
+    return found, variables
 
 
 def check_as_built(function: Callable[..., Any], built: Built) -> None:
@@ -107,4 +107,8 @@ def _definition(
         ast.increment_lineno(statement, line - 1)
     tree.args = ast.arguments(posonlyargs=[], args=[*owner, *taken], kwonlyargs=[], kw_defaults=[], defaults=[])
     tree.body = [*before, *statements, returning(sorted({*kept, COMPUTED}), line)]
+    if not variables.has_gradients:
+        (within,) = ast.parse(f"with {VARIABLES}.mode(): pass").body
+        assert isinstance(within, ast.With)
+        within.body, tree.body = tree.body, [ast.increment_lineno(within, line - 1)]
     return ast.fix_missing_locations(tree)

@@ -78,6 +78,7 @@ def variables_at(
             raise ProofEnded("untried", f"line {lines.start} depends on what the program has set before", True)
         description = _Description(reachable, reached | {*code.co_varnames})
         found.append(description.of({name: value for name, value in frame.f_locals.items() if name in names}))
+        found[-1].has_gradients = torch.is_grad_enabled()
 
     ended: list[Exception] = []
     with _watching(code, lines, arrived, ended), untouched(built.root), contextlib.suppress(Exception, SystemExit):
@@ -93,7 +94,8 @@ def variables_at(
     for other in others:
         _take_any_tensor(first, other)
         _take_any_tensor(other, first)
-        if first.values.keys() != other.values.keys() or not all(map(is_like, *_both(first, other))):
+        is_alike = first.values.keys() == other.values.keys() and first.has_gradients == other.has_gradients
+        if not (is_alike and all(map(is_like, *_both(first, other)))):
             raise ProofEnded("untried", f"variables hold other values each time that line {lines.start} is run", True)
         known = {one.name: one for one in other.parameters}
         first.parameters = [_combined(one, known[one.name]) for one in first.parameters]
@@ -124,9 +126,8 @@ def _combined(one: Parameter, other: Parameter) -> Parameter:
 
 
 def _modes() -> tuple[Any, ...]:
-    """What decides what operators of torch do besides their arguments."""
-    is_mixed = torch.is_autocast_enabled("cpu")
-    return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), is_mixed
+    """What decides what operators of torch do besides their arguments, and whether there are gradients."""
+    return torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_autocast_enabled("cpu")
 
 
 def _is_read(module: torch.nn.Module, attribute: str, owner: object, attributes: Collection[str] | None) -> bool:

@@ -66,6 +66,11 @@ CASES = {
         HALVED,
     ),
     "a number that the mode decides": (program("scale = 1.0 if not self.training else 2.0", DIVIDED), DIVIDED, HALVED),
+    "what only gradients would show": (
+        program("", "with torch.no_grad():\n    h = h / len(h)", "h = h + h.requires_grad"),
+        "with torch.no_grad():\n            h = h / len(h)",
+        HALVED,
+    ),
     "a text that a guess decides": (
         program("mode = 'a' if len(x) > 3 else 'b'", "h = h / len(h) * {'a': 1.0, 'b': 2.0}[mode]"),
         "h = h / len(h) * {'a': 1.0, 'b': 2.0}[mode]",
@@ -177,6 +182,8 @@ async def test_what_the_program_around_would_show_is_not_proven(client: Client, 
             "h = h / h.size(0)",
         ),
         (with_blocks("Block(torch.relu, 1.0), Block(torch.tanh, 2.0)", "x / len(x)"), "x / len(x)", "x / x.size(0)"),
+        (program("", "with torch.no_grad():\n    h = h / len(h)"), "h = h / len(h)", "h = h / h.size(0)"),
+        (program("", "made = torch.Tensor(len(h), 4)"), "torch.Tensor(len(h), 4)", "torch.Tensor(h.size(0), 4)"),
     ],
 )
 async def test_right_edits_of_the_same_programs_are_proven(client: Client, text: str, old: str, new: str) -> None:

@@ -92,6 +92,11 @@ class Net(torch.nn.Module):
             x = x + 1
         return x, y, flag
 
+    def casting(self, x: Any, y: Any, flag: bool) -> Any:
+        with torch.autocast("cpu"):
+            x = x + 1
+        return x, y, flag
+
 
 def found(method: str, text: str, *names: str, attributes: Collection[str] | None = ()) -> Variables:
     """What the variables hold at the line of a method that has ``text``."""
@@ -163,12 +168,17 @@ def test_a_container_with_two_names_is_one() -> None:
         ("setting", "return", ("factor",), "what the program has set before"),
         ("closing", "return scaled", (), "an object that may change"),
         ("keeping", "return", (), "an object that may change"),
-        ("switching", "x = x + 1", (), "what the program has set before"),
+        ("casting", "x = x + 1", (), "what the program has set before"),
     ],
 )
 def test_what_is_not_known(method: str, text: str, attributes: Collection[str] | None, reason: str) -> None:
     with pytest.raises(ProofEnded, match=reason):
         found(method, text, "x", "part", "scaled", "kept", attributes=attributes)
+
+
+def test_whether_there_are_gradients() -> None:
+    assert not found("switching", "x = x + 1", "x").has_gradients
+    assert found("switching", "return", "x").has_gradients
 
 
 def test_what_is_set_before_counts_only_if_it_is_read() -> None:
