@@ -1,8 +1,9 @@
 """Traces classes that no code shows how to build, as parts (submodules) of a module that was built, their host.
 
 A part is traced alone first. If that fails, a trace of the host may still pass through the part, for example because
-the host passes a list where the part alone gets a proxy. In that case the host's trace counts. A base class is traced
-as a subclass, its heir, that inherits its ``forward``, and built with the arguments that the heir passes on to its
+the host passes a list where the part alone gets a proxy. In that case the host's trace counts. If that ends before it
+reaches a part that only the host can set up, the host is explored, past its failures. A base class is traced as a
+subclass, its heir, that inherits its ``forward``, and built with the arguments that the heir passes on to its
 constructor.
 """
 
@@ -11,8 +12,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -20,7 +22,7 @@ import torch
 import fxcore
 from fx_lsp.agent.building.build import Built, directed, inherits_forward, part_of
 from fx_lsp.agent.building.shared_build import SharedBuild
-from fx_lsp.agent.messages import Failure, Recipe, Report, Target
+from fx_lsp.agent.messages import Failure, Intent, Recipe, Report, Target
 from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_uses import (
     called_stand_ins,
@@ -30,8 +32,9 @@ from fx_lsp.agent.missing.missing_uses import (
     used_stand_in,
 )
 from fx_lsp.agent.random_seeds import seed
-from fx_lsp.agent.traceback_steps import to_failure
-from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency
+from fx_lsp.agent.traceback_steps import Belongs, to_failure
+from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency, reason_for_doubt_behind
+from fx_lsp.agent.tracing.further_failures import Explored
 from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun
 from fxcore.failures import TraceFailure
 
@@ -180,7 +183,7 @@ class Host:
 
     @cached_property
     def _watched(self) -> _HostTrace:
-        return _HostTrace(self._shared.get(on_meta=True))
+        return _HostTrace(partial(self._shared.get, on_meta=True), self._file.workspace.owns)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,7 +220,11 @@ def _recording(cls: Any, heir: type) -> Iterator[list[tuple[tuple[Any, ...], dic
 class _HostTrace:
     """A trace of the whole host, and the classes that it passed through."""
 
-    def __init__(self, host: Built) -> None:
+    def __init__(self, build: Callable[[], Built], belongs: Belongs) -> None:
+        """``build`` returns the host as it was built; ``belongs`` says which files are the program's."""
+        self._build = build
+        self._belongs = belongs
+        host = build()
         self._tracer = _HostTracer(host.tracer)
         self._failure: Failure | None = None
         self._condition = condition_of(host.root)
@@ -231,20 +238,54 @@ class _HostTrace:
             self._failure = to_failure(failure)
         except Exception:  # not a failure of tracing
             self._tracer.passed.clear()
-        may_differ = any((*called_stand_ins(), decorators(), context_managers()))
-        if may_differ or missing_dependency(error=error):  # the real host may behave differently
+        if _may_differ(error):
             self._tracer.passed.clear()
             self._failure = None
 
     def report_on(self, cls: type, alone: Report) -> Report | None:
-        """The report on a part that can't be traced alone; None if the host's trace did not reach the part."""
+        """The report on a part that can't be traced alone; None if no trace of the host reaches the part."""
         if cls in self._tracer.stopped and self._failure is not None:
             return dataclasses.replace(alone, outcome="failed", failures=(self._failure,), reason="")
         if cls in self._tracer.passed:
-            reason = "as part of the module that contains it, but not alone"
-            conditions = ", ".join(filter(None, (reason, self._condition)))
-            return dataclasses.replace(alone, outcome="traced", failures=(), reason=conditions)
-        return None
+            return self._as_part(alone)
+        if self._failure is None or alone.outcome != "unchecked":
+            return None
+        passed, failures = self._explored
+        if within := tuple(failure for failure in failures if _is_within(failure, cls)):
+            return dataclasses.replace(alone, outcome="failed", failures=within, reason="")
+        return self._as_part(alone) if cls in passed else None
+
+    def _as_part(self, alone: Report) -> Report:
+        """The report on a part that was traced with the host, given the report on the part alone."""
+        reason = "as part of the module that contains it, but not alone"
+        conditions = ", ".join(filter(None, (reason, self._condition)))
+        return dataclasses.replace(alone, outcome="traced", failures=(), reason=conditions)
+
+    @cached_property
+    def _explored(self) -> tuple[set[type], tuple[Failure, ...]]:
+        """The classes whose calls returned in a trace that continues past failures, and all failures of the host."""
+        assert self._failure is not None
+        host = self._build()
+        tracer = _HostTracer(host.tracer)
+        intent: Intent = "assumed" if host.recipe.made_up else "inferred"
+        doubt = partial(reason_for_doubt_behind, built=host, intent=intent, belongs=self._belongs)
+        seed()
+        forget_uses()
+        found = Explored(dataclasses.replace(host, tracer=tracer), None, doubt, with_order=False)
+        return (set(), ()) if _may_differ() else (tracer.passed, found.failures(self._failure))
+
+
+def _may_differ(error: Exception | None = None) -> bool:
+    """Whether the real host may behave differently from the one that was just traced, as far as ``error`` shows."""
+    return any((*called_stand_ins(), decorators(), context_managers())) or bool(missing_dependency(error=error))
+
+
+def _is_within(failure: Failure, cls: type) -> bool:
+    """Whether a call of the ``forward`` of ``cls`` leads to a failure."""
+    code = inspect.unwrap(cls.forward).__code__  # type: ignore[attr-defined]
+    lines = [line for _, _, line in code.co_lines() if line is not None]
+    spans = [step.span for step in failure.chain if step.span.file == code.co_filename]
+    return any(min(lines) <= span.line <= max(lines) for span in spans)
 
 
 class _HostTracer(fxcore.Tracer):

@@ -89,3 +89,52 @@ async def test_a_base_class_is_built_with_what_was_passed_on_when_its_subclass_c
     file = client.write("net.py", text)
     reports = (await client.trace(file, *(find_targets(file, text) or ()))).reports
     assert (reports["class:Backbone"].outcome, reports["class:Base"].outcome) == ("failed", "failed")
+
+
+SET_UP_BY_HOST = """
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.lin = nn.Linear(dim, dim)
+        self.height = None
+
+    def forward(self, x):
+        assert x.shape[1] == self.height * 2
+        return self.lin(x)
+
+class Shift(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.height = None
+
+    def forward(self, x):
+        return x + self.height * 2
+
+class Layer(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.shift = Shift()
+        self.blocks = nn.ModuleList([Block(dim), Block(dim)])
+
+    def forward(self, x, height):
+        if height % 2:
+            x = x[:, 1:]
+        self.shift.height = height
+        x = self.shift(x)
+        for block in self.blocks:
+            block.height = height
+            x = block(x)
+        return x
+"""
+
+
+async def test_parts_that_only_their_host_sets_up_are_found_behind_its_failures(client: Client) -> None:
+    file = client.write("net.py", SET_UP_BY_HOST)
+    reports = (await client.trace(file, *(find_targets(file, SET_UP_BY_HOST) or ()))).reports
+    host, block, shift = (reports[f"class:{name}"] for name in ("Layer", "Block", "Shift"))
+    assert [failure.operation for failure in host.failures] == ["if", "assert"]
+    assert (block.outcome, [failure.operation for failure in block.failures]) == ("failed", ["assert"])
+    assert (shift.outcome, shift.failures) == ("traced", ())
+    assert shift.reason.startswith("as part of the module that contains it")
