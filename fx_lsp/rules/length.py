@@ -74,5 +74,5 @@ traced = torch.fx.symbolic_trace(normalize)
 """,
     text=message,
     kinds=("len",),
-    fixes=("tensor_length", "items_by_index", "wrap_call", "move_to_helper"),
+    fixes=("tensor_length", "items_by_index", "wrap_call", "move_to_helper", "without_condition"),
 )

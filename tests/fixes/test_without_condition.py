@@ -18,6 +18,14 @@ WITHOUT = """\
 # nothing to do
 # all rows
 return x * 2"""
+OF_LENGTH = """\
+shape = x.shape
+if len(shape) == 1:
+    return x
+return x * 2"""
+SHORTCUT_LEFT = """\
+shape = x.shape
+return x * 2"""
 GUARDED = """\
 y = torch.relu(x)
 if (
@@ -56,6 +64,7 @@ return y"""
     [
         (SHORTCUT, WITHOUT, "Remove the shortcut"),
         (LOOP, EVERY_TURN, "Remove the shortcut"),
+        (OF_LENGTH, SHORTCUT_LEFT, "Remove the shortcut"),
     ],
 )
 def test_what_the_condition_saves_is_done(tmp_path: Path, bad: str, good: str, title: str) -> None:
