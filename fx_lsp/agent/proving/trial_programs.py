@@ -22,7 +22,7 @@ from fx_lsp.agent.running.observation import (
     zero_unset_weights,
 )
 from fx_lsp.agent.running.replaced_parts import replace_missing_parts
-from fx_lsp.agent.running.side_effects import Effects, UnknownEffects, effects_of
+from fx_lsp.agent.running.side_effects import Effects, UnknownEffects, effects_of, weights_after
 from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
 
 
@@ -48,7 +48,10 @@ class Program:
 
 
 def side_effects(program: Program, inputs: Collection[Input]) -> tuple[Effects, ...]:
-    """What a function that is run alone does to the rest of the program. Raises `ProofEnded` if that is not known."""
+    """What a function that is run alone does to the rest of the program: for each input, and then to the weights.
+
+    Raises `ProofEnded` if that is not known.
+    """
     found = []
     for given in inputs:
         ChildRunner.go_on()
@@ -56,7 +59,7 @@ def side_effects(program: Program, inputs: Collection[Input]) -> tuple[Effects, 
             found.append(effects_of(program.built.root, given))
         except UnknownEffects as what:
             raise ProofEnded("untried", f"`{program.built.root.__qualname__}` {what}", True) from None
-    return tuple(found)
+    return *found, weights_after(program.built.root)
 
 
 def build_program(file: ImportedFile, target: Target, names: frozenset[str] | None = None) -> Program:

@@ -6,7 +6,9 @@ returns a view or a copy of an input, or of what is kept, and what it keeps in i
 
 from __future__ import annotations
 
+import ctypes
 import inspect
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -27,7 +29,8 @@ class UnknownEffects(Exception):
 def effects_of(function: Callable[..., Any], given: Input) -> Effects:
     """The side effects of a call. Raises `UnknownEffects`, and what the function raises.
 
-    What the call sets anew in attributes of modules counts as part of its output, as do the weights and buffers.
+    What the call sets anew in attributes of modules counts as part of its output. What it writes to weights and buffers
+    does not count: see `weights_after`.
     """
     kept = kept_by(function, function)
     output, arguments = call(function, given)
@@ -50,8 +53,12 @@ def effects_of(function: Callable[..., Any], given: Input) -> Effects:
     objects = [(f"argument {number}", value) for number, value in enumerate(_mutable(arguments))]
     objects += [(place.name, value) for place, values in kept.items() for value in _mutable(values)]
     same = [[name for name, value in objects if value is one] for one in _mutable(results)]
-    weights = map(_checksum, weights_of(function))
-    return *map(repr, anew), *map(repr, strides), *map(repr, shared), *map(repr, same), *weights
+    return *map(repr, anew), *map(repr, strides), *map(repr, shared), *map(repr, same)
+
+
+def weights_after(function: Callable[..., Any]) -> Effects:
+    """What shows whether calls of a function have changed its module's weights and buffers, as ``.data`` may."""
+    return tuple(map(_checksum, weights_of(function)))
 
 
 def _arrays(values: Iterable[Any]) -> list[Any]:
@@ -86,12 +93,12 @@ def _mutable(values: Iterable[Any]) -> list[Any]:
 
 
 def _checksum(weight: torch.Tensor) -> str:
-    """What shows whether a weight or a buffer was changed."""
-    if weight.layout is not torch.strided or weight.is_meta or weight.is_quantized:
+    """A checksum of the values of a weight or a buffer; nothing if it has none in plain memory."""
+    if weight.layout is not torch.strided or weight.device.type != "cpu" or weight.is_quantized:
         return ""
-    values = weight.detach().flatten()
-    values = values.abs() if values.is_complex() else values
-    return f"{tuple(weight.shape)} {values.double().sum()} {values.double().square().sum()}"
+    values = weight.detach().resolve_conj().resolve_neg().contiguous()
+    content = (ctypes.c_char * values.nbytes).from_address(values.data_ptr()) if values.nbytes else b""
+    return f"{tuple(weight.shape)} {zlib.crc32(content)}"
 
 
 class Place(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fx_lsp.agent.running.observation import Input
-from fx_lsp.agent.running.side_effects import UnknownEffects, effects_of
+from fx_lsp.agent.running.side_effects import UnknownEffects, effects_of, weights_after
 
 
 class Settings:
@@ -56,6 +56,10 @@ class Net(torch.nn.Module):
         torch.set_grad_enabled(False)
         return x
 
+    def shifting(self, x: torch.Tensor) -> torch.Tensor:
+        self.norm.weight.data[1] += 1
+        return x
+
     def sharing(self, x: torch.Tensor) -> object:
         return self.norm(x), self.kept[0].sizes["rows"]
 
@@ -93,3 +97,21 @@ def test_a_setting_of_torch_is_kept() -> None:
 def test_what_is_shared_may_be_at_any_depth() -> None:
     net = Net()
     assert effects_of(net.sharing, GIVEN) != effects_of(net.copying, GIVEN)
+
+
+def test_weights_may_be_changed_unnoticed_by_torch() -> None:
+    net = Net()
+    before = weights_after(net.shifting)
+    effects_of(net.sharing, GIVEN)
+    net.norm.weight.data.clone().add_(1)
+    assert weights_after(net.shifting)[:2] == before[:2]  # batch norm has counted in its buffers
+    effects_of(net.shifting, GIVEN)
+    assert [one == other for one, other in zip(weights_after(net.shifting)[:2], before, strict=False)] == [False, True]
+
+
+def test_what_has_no_plain_memory_has_no_checksum() -> None:
+    net = torch.nn.Module()
+    net.a = torch.nn.Parameter(torch.empty(2, device="meta"))
+    net.b = torch.nn.Parameter(torch.empty(0))
+    net.forward = lambda: None
+    assert weights_after(net) == ("", "(0,) 0")

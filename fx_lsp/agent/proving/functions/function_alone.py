@@ -30,7 +30,7 @@ class FunctionAlone:
     has_gradients: bool = True
     """Whether torch records where it is called what gradients need."""
     effects: tuple[Effects, ...] = ()
-    """What the call does to the rest of the program, for each of its inputs, once that is known."""
+    """What calls with its inputs do to the rest of the program, once that is known; see `side_effects`."""
 
     @property
     def described(self) -> str:
