@@ -237,6 +237,7 @@ class _Explorer:
         kwargs: dict[str, Any],
     ) -> Any:
         self._soften_imports_of(m)
+        self._sites.calls.append(type(m))
         try:
             return call(m, forward, args, kwargs)
         except GaveUp:
@@ -251,6 +252,8 @@ class _Explorer:
             recorded = self._called_as_one(self.tracer.path_of_module(m), args, kwargs)
             site.nodes[recorded.node] = None
             return recorded
+        finally:
+            self._sites.calls.pop()
 
     def _called_as_one(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
         self._probing += 1

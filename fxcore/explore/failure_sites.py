@@ -48,6 +48,8 @@ class Site:
     nodes: dict[Node, None] = field(default_factory=dict)
     """The nodes of the graph that represent this site, in order: values whose content was needed, or calls that are
     recorded although they failed. Empty if there are no such nodes."""
+    within: set[type] = field(default_factory=set)
+    """The classes of the modules in whose calls the run reached this site."""
 
 
 class Sites:
@@ -56,6 +58,8 @@ class Sites:
     def __init__(self) -> None:
         self.found: list[Site] = []
         """The sites, in the order in which the program reached them."""
+        self.calls: list[type] = []
+        """The classes of the modules that are being called, the outermost first."""
         # One failing expression may need several facts about a value; it is still one place.
         self._by_place: dict[SourceSpan | None, Site] = {}
         # For each failing place (file, code, instruction), its frames at the first failure. The place is None if it
@@ -89,6 +93,7 @@ class Sites:
             site = Site(failure, assumption, certain, self._guess, cause)
             self._by_place[place] = site
             self.found.append(site)
+        site.within.update(self.calls)
         if not certain:
             self._guess = site
         self._events += 1

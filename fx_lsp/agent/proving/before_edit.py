@@ -242,7 +242,7 @@ class BeforeEdit:
         assert isinstance(found, FoundInputs)
         if others := apart(partial(inputs_of_other_kinds, function, found)):
             runs = runs_on(apart, function, search, replace(found, inputs=found.inputs + others, observations=()))
-        return runs, apart(partial(side_effects, function, runs.inputs))
+        return runs, apart(partial(side_effects, function, runs.inputs, requires_grad=not search.has_gradients))
 
     def _built_with(self, sizes: Sizes) -> ProgramBefore:
         """What the program does that is built with ``sizes``; if no inputs are found, only where it breaks."""

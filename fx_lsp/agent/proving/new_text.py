@@ -116,10 +116,10 @@ class NewText:
             apart(partial(check_program, program, before.runs))
             return []
         unlike = self._check(program, before.runs, must_succeed=not known.places)
-        if before.function is not None and before.function.effects != apart(
-            partial(side_effects, program, before.runs.inputs)
-        ):
-            raise ProofEnded("untried", f"`{before.function.name}` has other side effects after the edit")
+        if (known_alone := before.function) is not None:
+            find = partial(side_effects, program, before.runs.inputs, requires_grad=not known_alone.has_gradients)
+            if known_alone.effects != apart(find):
+                raise ProofEnded("untried", f"`{known_alone.name}` has other side effects after the edit")
         return unlike
 
     def _program(self, runs: ProgramRuns) -> Program:

@@ -47,16 +47,16 @@ class Program:
         return tuple(missing_parts(self.state)[0])
 
 
-def side_effects(program: Program, inputs: Collection[Input]) -> tuple[Effects, ...]:
+def side_effects(program: Program, inputs: Collection[Input], *, requires_grad: bool) -> tuple[Effects, ...]:
     """What a function that is run alone does to the rest of the program: for each input, and then to the weights.
 
-    Raises `ProofEnded` if that is not known.
+    ``requires_grad`` is as for `effects_of`. Raises `ProofEnded` if that is not known.
     """
     found = []
     for given in inputs:
         ChildRunner.go_on()
         try:
-            found.append(effects_of(program.built.root, given))
+            found.append(effects_of(program.built.root, given, requires_grad=requires_grad))
         except UnknownEffects as what:
             raise ProofEnded("untried", f"`{program.built.root.__qualname__}` {what}", True) from None
     return *found, weights_after(program.built.root)

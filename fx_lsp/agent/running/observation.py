@@ -135,8 +135,7 @@ def observe(
     leaves: dict[str, torch.Tensor] = {}
     with set_up(root, given):
         kept = KeptState(root, program)
-        with filled_memory():  # what the program leaves without values is the same in both programs
-            output, inputs = call(program, given, leaves if gradients else None)
+        output, inputs = call(program, given, leaves if gradients else None)
         drawn = random_state()
         sources = leaves | {name: weight for name, weight in root.named_parameters() if name in names}
         return Observation(

@@ -26,14 +26,16 @@ class UnknownEffects(Exception):
     """What a function does to the rest of the program is not known; the text says what it does, as a verb phrase."""
 
 
-def effects_of(function: Callable[..., Any], given: Input) -> Effects:
+def effects_of(function: Callable[..., Any], given: Input, *, requires_grad: bool = False) -> Effects:
     """The side effects of a call. Raises `UnknownEffects`, and what the function raises.
+
+    With ``requires_grad``, the given tensors require gradients: then it counts through which results these flow.
 
     What the call sets anew in attributes of modules counts as part of its output. What it writes to weights and buffers
     does not count: see `weights_after`.
     """
     kept = kept_by(function, function)
-    output, arguments = call(function, given)
+    output, arguments = call(function, given, {} if requires_grad else None)
     now = kept_by(function, function)
     new = [place for place, values in now.items() if place not in kept or kept[place][0] is not values[0]]
     anew = {place: now[place][0] for place in new if place.of_module}
@@ -49,7 +51,7 @@ def effects_of(function: Callable[..., Any], given: Input) -> Effects:
     known += [value for values in kept.values() for value in values if isinstance(value, (torch.Tensor, ARRAY))]
     found = [*tensors_of(results), *_arrays(results)]
     strides = [_strides(value) for value in found]
-    shared = [(getattr(value, "requires_grad", False), _shared(value, known), _shared(value, found)) for value in found]
+    shared = [(_shared(value, known), _shared(value, found), *_gradient(value)) for value in found]
     objects = [(f"argument {number}", value) for number, value in enumerate(_mutable(arguments))]
     objects += [(place.name, value) for place, values in kept.items() for value in _mutable(values)]
     same = [[name for name, value in objects if value is one] for one in _mutable(results)]
@@ -70,6 +72,13 @@ def _strides(value: Any) -> tuple[int, ...]:
     if isinstance(value, torch.Tensor):
         return value.stride() if value.layout is torch.strided else ()
     return tuple(value.strides)
+
+
+def _gradient(value: Any) -> tuple[bool, ...]:
+    """What shows whether gradients flow through a result, and on to what it is made of."""
+    if not isinstance(value, torch.Tensor) or not value.requires_grad:
+        return (False,)
+    return True, value.is_leaf, value._is_view()  # a view that is made without gradients is a leaf
 
 
 def _shared(value: Any, others: list[Any]) -> list[int]:

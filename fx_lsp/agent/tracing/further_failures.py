@@ -69,6 +69,11 @@ class Explored:
             first = dataclasses.replace(same, kind=first.kind, error=first.error, operation=first.operation)
         return first, *(failure for failure in found if failure is not same)
 
+    def within(self, cls: type) -> tuple[bool, tuple[Failure, ...]]:
+        """Whether anything fails in a call of a submodule of the class ``cls``, and what certainly does."""
+        sites = [site for site in self._found.sites if cls in site.within]
+        return bool(sites), tuple(_failure(site) for site in sites if self._is_certain(site, self._found.root))
+
     def on_other_sides(self, rebuild: Callable[[], Built]) -> Iterator[Failure]:
         """The failures that the program reaches only if conditions do not turn out as they were assumed.
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import inspect
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any
@@ -250,10 +249,13 @@ class _HostTrace:
             return self._as_part(alone)
         if self._failure is None or alone.outcome != "unchecked":
             return None
-        passed, failures = self._explored
-        if within := tuple(failure for failure in failures if _is_within(failure, cls)):
-            return dataclasses.replace(alone, outcome="failed", failures=within, reason="")
-        return self._as_part(alone) if cls in passed else None
+        if self._explored is None:
+            return None
+        passed, found = self._explored
+        fails, failures = found.within(cls)
+        if failures:
+            return dataclasses.replace(alone, outcome="failed", failures=failures, reason="")
+        return self._as_part(alone) if cls in passed and not fails else None
 
     def _as_part(self, alone: Report) -> Report:
         """The report on a part that was traced with the host, given the report on the part alone."""
@@ -262,9 +264,11 @@ class _HostTrace:
         return dataclasses.replace(alone, outcome="traced", failures=(), reason=conditions)
 
     @cached_property
-    def _explored(self) -> tuple[set[type], tuple[Failure, ...]]:
-        """The classes whose calls returned in a trace that continues past failures, and all failures of the host."""
-        assert self._failure is not None
+    def _explored(self) -> tuple[set[type], Explored] | None:
+        """A trace of the host that continues past failures, and the classes whose calls returned in it.
+
+        None if the real host may behave differently.
+        """
         host = self._build()
         tracer = _HostTracer(host.tracer)
         intent: Intent = "assumed" if host.recipe.made_up else "inferred"
@@ -272,20 +276,12 @@ class _HostTrace:
         seed()
         forget_uses()
         found = Explored(dataclasses.replace(host, tracer=tracer), None, doubt, with_order=False)
-        return (set(), ()) if _may_differ() else (tracer.passed, found.failures(self._failure))
+        return None if _may_differ() else (tracer.passed, found)
 
 
 def _may_differ(error: Exception | None = None) -> bool:
     """Whether the real host may behave differently from the one that was just traced, as far as ``error`` shows."""
     return any((*called_stand_ins(), decorators(), context_managers())) or bool(missing_dependency(error=error))
-
-
-def _is_within(failure: Failure, cls: type) -> bool:
-    """Whether a call of the ``forward`` of ``cls`` leads to a failure."""
-    code = inspect.unwrap(cls.forward).__code__  # type: ignore[attr-defined]
-    lines = [line for _, _, line in code.co_lines() if line is not None]
-    spans = [step.span for step in failure.chain if step.span.file == code.co_filename]
-    return any(min(lines) <= span.line <= max(lines) for span in spans)
 
 
 class _HostTracer(fxcore.Tracer):

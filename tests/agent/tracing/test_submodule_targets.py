@@ -138,3 +138,91 @@ async def test_parts_that_only_their_host_sets_up_are_found_behind_its_failures(
     assert (block.outcome, [failure.operation for failure in block.failures]) == ("failed", ["assert"])
     assert (shift.outcome, shift.failures) == ("traced", ())
     assert shift.reason.startswith("as part of the module that contains it")
+
+
+NO_FAILURE_OF = {
+    "its sibling's": """
+class Base(nn.Module):
+    strict = False
+
+    def forward(self, x):
+        return x * self.height if self.strict and x.sum() > 0 else x + self.height * 2
+
+class Other(Base):
+    strict = True
+
+class Part(Base):
+    pass
+""",
+    "its subclass's": """
+class Part(nn.Module):
+    def forward(self, x, n=1):
+        y = x * (self.height * 2)
+        return y if n > 0 else x
+
+class Other(Part):
+    def forward(self, x):
+        return super().forward(x, x.size(0))
+""",
+}
+"""Modules of the class Other fail, those of the class Part do not."""
+
+FAILS_SOMEWHERE = {
+    "a child": """
+class Other(nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+
+class Part(nn.Sequential):
+    def __init__(self):
+        super().__init__(Other())
+
+    def forward(self, x):
+        return super().forward(x + self.height * 2)
+""",
+    "the program's own error": """
+class Other(nn.Module):
+    def forward(self, x):
+        if type(x) is not torch.Tensor:
+            raise TypeError
+        return x
+
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.other = Other()
+
+    def forward(self, x):
+        return self.other(x + self.height * 2)
+""",
+}
+
+HOST = """
+class Host(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part, self.other = Part(), Other()
+        self.part.height = self.other.height = None
+
+    def forward(self, x, height):
+        if height % 2:
+            x = x[:, 1:]
+        self.part.height = self.other.height = 2
+        return self.other(self.part(x))
+"""
+
+
+async def in_host(client: Client, classes: str) -> str:
+    text = f"import torch\nfrom torch import nn\n{classes}{HOST}"
+    file = client.write("net.py", text)
+    return (await client.trace(file, *(find_targets(file, text) or ()))).reports["class:Part"].outcome
+
+
+@pytest.mark.parametrize("whose", NO_FAILURE_OF)
+async def test_the_failures_of_other_parts_are_not_those_of_a_part(client: Client, whose: str) -> None:
+    assert await in_host(client, NO_FAILURE_OF[whose]) == "traced"
+
+
+@pytest.mark.parametrize("what", FAILS_SOMEWHERE)
+async def test_a_part_in_which_something_fails_does_not_trace(client: Client, what: str) -> None:
+    assert await in_host(client, FAILS_SOMEWHERE[what]) in ("failed", "unchecked")

@@ -32,6 +32,8 @@ class ChangedStatements:
     """The names that the rest of the function mentions."""
     write_in_place: bool
     """Whether they may write to what a variable holds."""
+    compare_identity: bool
+    """Whether they may ask whether two objects are the same one."""
     of_owner: frozenset[str] | None
     """The attributes of the method's object that they may read, also in other methods; None if they may read all."""
 
@@ -63,6 +65,7 @@ def changed_statements(old: str, new: str, name: str, line: int) -> Iterator[Cha
                 assigned=frozenset(_bound(parts)),
                 kept=frozenset(_names(rest)),
                 write_in_place=any(map(_writes_in_place, parts)),
+                compare_identity=any(map(_compares_identity, parts)),
                 of_owner=attributes_of_owner(sides, functions, name),
             )
 
@@ -172,6 +175,16 @@ def _writes_in_place(node: ast.AST) -> bool:
             return True
         case ast.Call(func=ast.Attribute(attr=name)):
             return name.endswith("_") and not name.endswith("__")
+    return False
+
+
+def _compares_identity(node: ast.AST) -> bool:
+    """Whether a node asks whether something is another object than None, or for the ``id`` of one."""
+    match node:
+        case ast.Compare(ops=ops, comparators=others) if any(isinstance(one, ast.Is | ast.IsNot) for one in ops):
+            return not all(isinstance(other, ast.Constant) for other in others)
+        case ast.Name(id="id"):
+            return True
     return False
 
 

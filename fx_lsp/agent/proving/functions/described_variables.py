@@ -79,9 +79,9 @@ class Variables:
     memory: list[Node] = field(default_factory=list)
     """In whose memory each of the tensors among the parameters may be."""
     has_shared_memory: bool = False
-    """Whether one of them is in the memory of something else."""
+    """Whether a tensor among the parameters may be in memory that the program keeps."""
     has_gradients: bool = True
-    """Whether torch records there what gradients need."""
+    """Whether gradients are recorded there."""
 
     @property
     def may_share_memory(self) -> bool:
@@ -94,7 +94,7 @@ class Variables:
         return isinstance(value, Constant) and not isinstance(value.value, torch.Tensor)
 
     def mode(self) -> torch.set_grad_enabled:
-        """A context in which torch records what gradients need if it does so at the statement."""
+        """A context in which gradients are recorded if they are at the statement."""
         return torch.set_grad_enabled(self.has_gradients)
 
     def __call__(self, **given: Any) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ class FunctionAlone:
     parameters: tuple[Parameter, ...] = ()
     """What these statements take, once that is known."""
     has_gradients: bool = True
-    """Whether torch records where it is called what gradients need."""
+    """Whether gradients are recorded where it is called."""
     effects: tuple[Effects, ...] = ()
     """What calls with its inputs do to the rest of the program, once that is known; see `side_effects`."""
 

@@ -139,7 +139,8 @@ class NodeKinds:
         if function is builtins.getattr:
             return node.args[1] in _PARTS and isinstance(first, Node) and self.is_tensor(first)
         if function is operator.getitem:
-            return isinstance(first, Node) and (self.is_tensor(first) or _holds_tensors(first.type))
+            is_item = isinstance(node.args[1], str | int) and isinstance(first, Node) and _holds_tensors(first.type)
+            return is_item or (isinstance(first, Node) and self.is_tensor(first))
         if function in _ARITHMETIC:
             return any(isinstance(one, Node) and self.is_tensor(one) for one in node.args)
         is_class = isinstance(function, type(torch.FloatTensor)) or function is torch.Tensor
@@ -189,7 +190,7 @@ def _schemas(name: str) -> list[Any]:
 
 
 def _holds_tensors(annotation: Any) -> bool:
-    """Whether an annotation, which may be text, is that of a list or a mapping of tensors, or of None instead."""
+    """Whether an annotation, which may be text, is that of a sequence or a mapping of tensors or None."""
     if isinstance(annotation, str):
         try:
             annotation = eval(annotation, {**vars(typing), "torch": torch, "Tensor": torch.Tensor})

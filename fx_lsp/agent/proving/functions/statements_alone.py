@@ -49,8 +49,8 @@ def statements_alone(
     variables = variables_at(built, defined, lines, changed.read & defined.variables, attributes)
     if variables is None:
         raise ProofEnded("untried", f"the trace doesn't reach line {lines.start}", True)
-    if changed.write_in_place and variables.may_share_memory:
-        raise ProofEnded("untried", "the edited code writes to tensors that may share memory", True)
+    if (changed.write_in_place or changed.compare_identity) and variables.may_share_memory:
+        raise ProofEnded("untried", "the edited code writes to, or compares, tensors that may share memory", True)
     left = changed.kept & defined.variables
     kept = {name for name in left if name in changed.assigned or not variables.holds_code(name)}
     definition = _definition(defined, statements, variables, kept)

@@ -8,13 +8,14 @@ sizes that have nothing to do with these would prove nothing.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import operator
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -66,6 +67,7 @@ def variables_at(
     found: list[Variables] = []
     tracer = tracer_for(built.tracer)
     kept, modes = kept_by(built.root, function), _modes()
+    has_gradients = torch.is_grad_enabled() and _has_gradients(defined.tree, lines.start)
     reachable = {id(one) for values in kept.values() for one in everything_in(values)}
     reachable |= {id(one) for module in modules_of(built.root) for one in (*module.parameters(), *module.buffers())}
 
@@ -74,7 +76,8 @@ def variables_at(
             raise ProofEnded("untried", f"the trace reaches line {lines.start} too often", True)
         owner = next(iter(frame.f_locals.values()), None)
         changed = [place for place in changed_places(kept, kept_by(built.root, function)) if place.of_module]
-        if _modes() != modes or any(_is_read(*place.of(built.root), owner, attributes) for place in changed):
+        is_as_outside = _modes() == modes and torch.is_grad_enabled() is has_gradients
+        if not is_as_outside or any(_is_read(*place.of(built.root), owner, attributes) for place in changed):
             raise ProofEnded("untried", f"line {lines.start} depends on what the program has set before", True)
         description = _Description(reachable, reached | {*code.co_varnames})
         found.append(description.of({name: value for name, value in frame.f_locals.items() if name in names}))
@@ -94,8 +97,7 @@ def variables_at(
     for other in others:
         _take_any_tensor(first, other)
         _take_any_tensor(other, first)
-        is_alike = first.values.keys() == other.values.keys() and first.has_gradients == other.has_gradients
-        if not (is_alike and all(map(is_like, *_both(first, other)))):
+        if first.values.keys() != other.values.keys() or not all(map(is_like, *_both(first, other))):
             raise ProofEnded("untried", f"variables hold other values each time that line {lines.start} is run", True)
         known = {one.name: one for one in other.parameters}
         first.parameters = [_combined(one, known[one.name]) for one in first.parameters]
@@ -104,15 +106,21 @@ def variables_at(
 
 
 def _take_any_tensor(first: Variables, other: Variables) -> None:
-    """Have ``first`` take any tensor for a variable that holds a constant one there, and any in ``other``."""
+    """Let ``first`` take any tensor for each variable that holds a constant there and a traced tensor in ``other``."""
     known = {one.name: one for one in other.parameters}
     for name, value in first.values.items():
         given = other.values.get(name)
-        is_constant = isinstance(value, Constant) and isinstance(value.value, torch.Tensor)
-        if is_constant and isinstance(given, Given) and known[given.name].kind is torch.Tensor:
+        # A parameter of another name stands for several variables, which need not be equal in ``first``.
+        is_own = given == Given(name) and known[name].kind is torch.Tensor and name not in _names(first)
+        constant = value.value if isinstance(value, Constant) else None
+        if is_own and isinstance(constant, torch.Tensor) and constant.dtype == torch.get_default_dtype():
             first.values[name] = given
-            first.parameters.append(known[given.name])
-            first.has_shared_memory = True  # the program keeps what is constant
+            first.parameters.append(known[name])
+            first.has_shared_memory = True  # the program may keep what is constant
+
+
+def _names(variables: Variables) -> set[str]:
+    return {one.name for one in variables.parameters}
 
 
 def _both(first: Variables, other: Variables) -> tuple[list[Any], list[Any]]:
@@ -126,8 +134,20 @@ def _combined(one: Parameter, other: Parameter) -> Parameter:
 
 
 def _modes() -> tuple[Any, ...]:
-    """What decides what operators of torch do besides their arguments, and whether there are gradients."""
+    """What decides what operators of torch do, apart from their arguments and the gradient mode."""
     return torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_autocast_enabled("cpu")
+
+
+def _has_gradients(function: ast.FunctionDef, line: int) -> bool:
+    """Whether gradients are recorded at a line of a function that is called with gradients, as far as its text shows.
+
+    Only ``torch.no_grad()`` counts. What chooses another mode may have been chosen by a guess of the trace.
+    """
+    around = [node for node in ast.walk(function) if isinstance(node, ast.With)]
+    around = [node for node in around if node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)]
+    contexts = [*function.decorator_list, *(item.context_expr for node in around for item in node.items)]
+    called = [context.func for context in contexts if isinstance(context, ast.Call)]
+    return not any(getattr(one, "attr", getattr(one, "id", "")) == "no_grad" for one in called)
 
 
 def _is_read(module: torch.nn.Module, attribute: str, owner: object, attributes: Collection[str] | None) -> bool:
@@ -185,6 +205,8 @@ class _Description:
         self._reachable = reachable
         self._taken = {*taken}
         self._by_node: dict[Node, Any] = {}
+        self._items: dict[tuple[Node, str], Given] = {}
+        """What stands for the items of mappings that the program is given."""
         self._by_id: dict[int, Container | Constant] = {}
 
     def of(self, values: Mapping[str, Any]) -> Variables:
@@ -192,6 +214,8 @@ class _Description:
         # First those that are all of a traced or plain value, whose parameters have their names.
         for name in sorted(values, key=lambda name: (type(values[name]) in CONTAINERS, name)):
             self._variables.values[name] = self._described(values[name], name, is_variable=True)
+        if any(mapping in self._by_node for mapping, _ in self._items):
+            raise ProofEnded("untried", "variables hold a mapping and also what is in it", True)
         return self._variables
 
     def _described(self, value: Any, name: str, *, is_variable: bool = False) -> Any:
@@ -226,17 +250,27 @@ class _Description:
         return self._by_node[node]
 
     def _new(self, node: Node, name: str, *, is_variable: bool) -> Any:
-        if self._kinds.is_tensor(node):
-            self._variables.memory.append(self._kinds.memory_of(node))
-            return self._parameter(Parameter(name, torch.Tensor), is_variable=is_variable)
         if node.target is operator.getitem and isinstance(node.args[1], str):  # only mappings have such items
-            return self._parameter(Parameter(name, None), is_variable=is_variable)
+            item = cast("tuple[Node, str]", node.args)
+            if item not in self._items:
+                self._items[item] = self._given(node, name, is_variable=is_variable)
+            return self._items[item]
+        if self._kinds.is_tensor(node):
+            return self._given(node, name, is_variable=is_variable)
         if node.op not in ("call_function", "call_method") or not node.all_input_nodes:
             default = node.args if node.op == "placeholder" and all(type(one) in PLAIN for one in node.args) else ()
             kind = next((kind for kind in PLAIN[:4] if node.type in (kind, kind.__name__)), None)
+            if kind is None:  # it may be a tensor
+                self._variables.memory.append(node)
             return self._parameter(Parameter(name, kind, default), is_variable=is_variable)
         args, kwargs = (map_arg(value, self._of_node) for value in (node.args, node.kwargs))
         return Computed(node, args, kwargs)
+
+    def _given(self, node: Node, name: str, *, is_variable: bool) -> Given:
+        """A parameter for what a node yields."""
+        self._variables.memory.append(self._kinds.memory_of(node))
+        kind = torch.Tensor if self._kinds.is_tensor(node) else None
+        return self._parameter(Parameter(name, kind), is_variable=is_variable)
 
     def _parameter(self, parameter: Parameter, *, is_variable: bool) -> Given:
         name = parameter.name if parameter.name.isidentifier() else "value"

@@ -10,6 +10,14 @@ from tests.agent.proving.functions.test_edited_function import tried
 DIVIDED = "h = h / len(h) * scale"
 HALVED = "h = h / h.size(0)"
 
+OF_MODE = """\
+def halved(x):
+    scale = 1.0 if torch.is_grad_enabled() else 2.0
+    return x / len(x) * scale
+
+"""
+OF_ONES = "self.register_buffer('p', torch.ones(8))"
+
 BLOCK = """\
 class Block(nn.Module):
     def __init__(self, act, offset):
@@ -66,6 +74,65 @@ CASES = {
         HALVED,
     ),
     "a number that the mode decides": (program("scale = 1.0 if not self.training else 2.0", DIVIDED), DIVIDED, HALVED),
+    "a list of tensors": (
+        program("rest = ys[1:]", "h = h / len(rest)", inputs="x, ys: 'list[torch.Tensor]'"),
+        "h / len(rest)",
+        "h / rest.size(0)",
+    ),
+    "a gradient that passes through": (
+        program("", "with torch.no_grad():\n    y = h[: len(h)]", "h = h + y"),
+        "y = h[: len(h)]",
+        "y = h",
+    ),
+    "a mode that a guess decides": (
+        program(
+            "mode = contextlib.nullcontext() if len(x) > 3 else torch.no_grad()",
+            "with mode:\n    y = self.lin(h) / len(h)",
+            "h = h + y",
+        ),
+        "y = self.lin(h) / len(h)",
+        "y = self.lin(h).detach() / h.size(0)",
+    ),
+    "a mode that a caller sets": (
+        program(
+            "",
+            "with torch.no_grad():\n    y = halved(h)",
+            "h = h + y",
+            head=OF_MODE,
+        ),
+        "return x / len(x) * scale",
+        "return x / x.size(0)",
+    ),
+    "an item that is written to": (
+        program("a = ys['x']\nb = ys['x']", "c = b / len(b)\na.mul_(2)", "h = h + c", inputs="x, ys"),
+        "c = b / len(b)\n        a.mul_(2)",
+        "a.mul_(2)\n        c = b / b.size(0)",
+    ),
+    "an item of a mapping that is written to": (
+        program("a = ys['x']", "c = a / len(a)\nys['x'].mul_(2)", "h = h + c", inputs="x, ys"),
+        "c = a / len(a)\n        ys['x'].mul_(2)",
+        "ys['x'].mul_(2)\n        c = a / a.size(0)",
+    ),
+    "an item that has two names": (
+        program("a = ys['x']\nb = ys['x']", "c = b / len(b) * (1.0 + (a is b))", "h = h + c", inputs="x, ys"),
+        "c = b / len(b) * (1.0 + (a is b))",
+        "c = b / b.size(0)",
+    ),
+    "two constants in the place of one tensor": (
+        program("", "for a, w in ((h, h), (torch.ones(8), torch.zeros(8))):\n    r = a / len(a) * w", "h = h + r"),
+        "r = a / len(a) * w",
+        "r = a / a.size(0) * a",
+    ),
+    "which tensor it is": (
+        program("", "for a in (h, self.p):\n    r = a / len(a) * (1.0 + (a is self.p))", "h = h + r", init=OF_ONES),
+        "r = a / len(a) * (1.0 + (a is self.p))",
+        "r = a / a.size(0)",
+    ),
+    "a constant of another kind": (
+        program("", "for a in (h, self.p):\n    b = a / len(a)", "h = h + b", init="self.p = torch.arange(8)"),
+        "b = a / len(a)",
+        "b = (a / a.size(0)).to(a.dtype)",
+    ),
     "what only gradients would show": (
         program("", "with torch.no_grad():\n    h = h / len(h)", "h = h + h.requires_grad"),
         "with torch.no_grad():\n            h = h / len(h)",
@@ -183,7 +250,21 @@ async def test_what_the_program_around_would_show_is_not_proven(client: Client, 
         ),
         (with_blocks("Block(torch.relu, 1.0), Block(torch.tanh, 2.0)", "x / len(x)"), "x / len(x)", "x / x.size(0)"),
         (program("", "with torch.no_grad():\n    h = h / len(h)"), "h = h / len(h)", "h = h / h.size(0)"),
-        (program("", "made = torch.Tensor(len(h), 4)"), "torch.Tensor(len(h), 4)", "torch.Tensor(h.size(0), 4)"),
+        (
+            program("", "for a in (h, self.p):\n    r = a / len(a)", "h = h + r", init=OF_ONES),
+            "r = a / len(a)",
+            "r = a / a.size(0)",
+        ),
+        (
+            program(
+                "a = ys['x']\nb = ys['x']",
+                "c = a / len(a) + b",
+                "h = h + c",
+                inputs="x, ys: 'dict[str, torch.Tensor]'",
+            ),
+            "c = a / len(a) + b",
+            "c = a / a.size(0) + b",
+        ),
     ],
 )
 async def test_right_edits_of_the_same_programs_are_proven(client: Client, text: str, old: str, new: str) -> None:
