@@ -103,9 +103,10 @@ class NewText:
             raise ProofEnded("untried", "the edited code can't be built in the same way")
         if program.built.recipe.made_up and program.built.shown != before.shown:
             raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
-        if before.function is not None:
-            program, alone = before.function.taken_from(program, file, is_edited=True)
-            if (alone.parameters, alone.has_gradients) != (before.function.parameters, before.function.has_gradients):
+        alone = before.function
+        if alone is not None:
+            program, edited = alone.taken_from(program, file, is_edited=True)
+            if edited != alone:
                 raise ProofEnded("untried", f"after the edit, other values decide what `{alone.name}` does")
         if known is None:
             assert before.on_way is not None
@@ -116,10 +117,10 @@ class NewText:
             apart(partial(check_program, program, before.runs))
             return []
         unlike = self._check(program, before.runs, must_succeed=not known.places)
-        if (known_alone := before.function) is not None:
-            find = partial(side_effects, program, before.runs.inputs, requires_grad=not known_alone.has_gradients)
-            if known_alone.effects != apart(find):
-                raise ProofEnded("untried", f"`{known_alone.name}` has other side effects after the edit")
+        if alone is not None:
+            find = partial(side_effects, program, before.runs.inputs, requires_grad=not alone.has_gradients)
+            if alone.effects != apart(find):
+                raise ProofEnded("untried", f"`{alone.name}` has other side effects after the edit")
         return unlike
 
     def _program(self, runs: ProgramRuns) -> Program:

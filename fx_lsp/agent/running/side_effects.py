@@ -29,10 +29,9 @@ class UnknownEffects(Exception):
 def effects_of(function: Callable[..., Any], given: Input, *, requires_grad: bool = False) -> Effects:
     """The side effects of a call. Raises `UnknownEffects`, and what the function raises.
 
-    With ``requires_grad``, the given tensors require gradients: then it counts through which results these flow.
-
-    What the call sets anew in attributes of modules counts as part of its output. What it writes to weights and buffers
-    does not count: see `weights_after`.
+    With ``requires_grad``, the given tensors require gradients: then it counts through which results these flow. What
+    the call sets anew in attributes of modules counts as part of its output. What it writes to weights and buffers does
+    not count: see `weights_after`.
     """
     kept = kept_by(function, function)
     output, arguments = call(function, given, {} if requires_grad else None)

@@ -247,9 +247,7 @@ class _HostTrace:
             return dataclasses.replace(alone, outcome="failed", failures=(self._failure,), reason="")
         if cls in self._tracer.passed:
             return self._as_part(alone)
-        if self._failure is None or alone.outcome != "unchecked":
-            return None
-        if self._explored is None:
+        if self._failure is None or alone.outcome != "unchecked" or self._explored is None:
             return None
         passed, found = self._explored
         fails, failures = found.within(cls)

@@ -179,7 +179,7 @@ def _writes_in_place(node: ast.AST) -> bool:
 
 
 def _compares_identity(node: ast.AST) -> bool:
-    """Whether a node asks whether something is another object than None, or for the ``id`` of one."""
+    """Whether a node asks if two objects are the same one, but for constants such as None, or for the ``id`` of one."""
     match node:
         case ast.Compare(ops=ops, comparators=others) if any(isinstance(one, ast.Is | ast.IsNot) for one in ops):
             return not all(isinstance(other, ast.Constant) for other in others)

@@ -66,7 +66,7 @@ def statements_alone(
 
 
 def check_as_built(function: Callable[..., Any], built: Built) -> None:
-    """Raises `ProofEnded` if the program ``built`` calls ``function`` with modules that are not as they were built."""
+    """Raises `ProofEnded` if the program ``built`` calls ``function`` after it has changed modules or the mode."""
     defined = definition_of(function, decorated=True)
     if defined is not None:
         lines = range(defined.tree.body[0].lineno, (defined.tree.end_lineno or 0) + 1)

@@ -60,7 +60,8 @@ def variables_at(
 
     ``built`` is the program that calls the function. ``attributes`` are those of the method's object that the statement
     may read; None means all. None if the trace doesn't get there. Raises `ProofEnded` if it gets there with modules,
-    classes or globals that are not as they were built, or if what the variables hold differs from one time to the next.
+    classes or globals that are not as they were built, if it gets there in another mode than the function's text shows,
+    or if what the variables hold differs from one time to the next.
     """
     function, code = defined.plain, defined.plain.__code__
     reached = reached_names(defined.tree, defined.others)
@@ -81,7 +82,7 @@ def variables_at(
             raise ProofEnded("untried", f"line {lines.start} depends on what the program has set before", True)
         description = _Description(reachable, reached | {*code.co_varnames})
         found.append(description.of({name: value for name, value in frame.f_locals.items() if name in names}))
-        found[-1].has_gradients = torch.is_grad_enabled()
+        found[-1].has_gradients = has_gradients
 
     ended: list[Exception] = []
     with _watching(code, lines, arrived, ended), untouched(built.root), contextlib.suppress(Exception, SystemExit):
