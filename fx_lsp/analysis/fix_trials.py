@@ -415,8 +415,10 @@ def _as_traced(target: Target, report: Report | None, host: Recipe | None) -> Ta
     With a ``host``, it is the first submodule of its class in what that builds, traced as its own directives say.
     """
     if host is None:
-        # With the workspace's own recipe, the class may be built as well, but fail elsewhere.
-        return target.with_invented_arguments() if report and report.intent == "assumed" else target
+        # With another recipe, the class may be built as well, but fail elsewhere.
+        if report is None:
+            return target
+        return target.with_invented_arguments() if report.intent == "assumed" else target.beginning_with(report.recipe)
     own = target.recipe
     recipe = replace(host, is_host=True, concrete_args=own.concrete_args, tracer=own.tracer, leaves=own.leaves)
     return replace(target, recipe=recipe, fallbacks=())

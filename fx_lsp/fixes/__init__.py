@@ -35,6 +35,7 @@ def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> t
         combined = [fix for first in edits[:1] for fix in concrete_args.without_optional(first, failure, read, calls)]
         edits[2:2] = combined
         edits[1:1] = concrete_args.fixes(failure, read, calls, of_objects=True)
+        edits[:0] = _module("autograd_call").fixes(failure, read)
         edits[:0] = concrete_args.fixes(failure, read, calls, of_objects=False)
         edits += leaf_module.fixes(failure, read, calls)
     return _distinct(edits)

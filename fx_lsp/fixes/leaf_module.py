@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.fixes.autograd_call import is_in_autograd_function
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.edited_source import Source, editable
 from fx_lsp.fixes.editing.import_edits import Imported, imported
@@ -38,7 +39,7 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
     If no call traces the program, one fix with a directive. If the program does not know a module as its own, it may
     not know the one around it either: then the modules around that follow.
     """
-    modules = [] if failure.kind in _NO_HELP else _modules_around(failure)
+    modules = [] if failure.kind in _NO_HELP else _modules_around(failure, read)
     for file, name in modules if failure.kind == "not-a-submodule" else modules[:1]:
         yield from _with_leaf(failure, read, calls, file, name)
 
@@ -57,9 +58,13 @@ def _with_leaf(failure: Failure, read: ReadText, calls: Sequence[Span], file: st
             yield Fix(f"Trace with {name} as a leaf", (*known.changes, said))
 
 
-def _modules_around(failure: Failure) -> list[tuple[str, str]]:
-    """The file and name of each class whose ``forward`` leads to the failure, the innermost first, but for the root."""
-    steps = ((step.span.file, *step.name.rpartition(".")) for step in reversed(failure.chain[1:]))
+def _modules_around(failure: Failure, read: ReadText) -> list[tuple[str, str]]:
+    """The file and name of each module whose ``forward`` leads to the failure, the innermost first, but for the root.
+
+    An autograd function, which has a ``forward``, too, is no module.
+    """
+    inner = [step for step in reversed(failure.chain[1:]) if not is_in_autograd_function(step, read)]
+    steps = ((step.span.file, *step.name.rpartition(".")) for step in inner)
     found = [(file, class_) for file, class_, _, method in steps if method == "forward" and class_.isidentifier()]
     return [*dict.fromkeys(found)]
 

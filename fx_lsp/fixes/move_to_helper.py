@@ -40,7 +40,7 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     # If the call can itself be recorded, it does not need a helper function around it.
     if part is None or (isinstance(part, ast.Call) and recordable_function(source, source.span(part))):
         return
-    if recorded := _recorded(source, part):
+    if recorded := recorded_part(source, part):
         yield recorded
 
 
@@ -55,14 +55,15 @@ def wrapped(source: Source, node: ast.expr) -> Fix | None:
     can_stand_alone = isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not isinstance(node, _NO_VALUES)
     if function is None or source.statement(node) is function or not can_stand_alone:
         return None
-    return _recorded(source, node)
+    return recorded_part(source, node)
 
 
 _NO_VALUES = (ast.Starred, ast.Slice, ast.JoinedStr, ast.FormattedValue)
 """Expressions that have no value by themselves, or no exact position before Python 3.12."""
 
 
-def _recorded(source: Source, part: Part) -> Fix | None:
+def recorded_part(source: Source, part: Part) -> Fix | None:
+    """The fix that moves ``part`` into a helper function; None if not all code that has to move can be moved."""
     moved = _moved(source, part)
     if moved is None:
         return None

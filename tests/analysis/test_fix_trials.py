@@ -319,6 +319,38 @@ async def test_a_failure_found_with_invented_arguments_is_tried_with_these(tmp_p
     assert "proven" in [proof.verdict for proof in proofs], proofs
 
 
+WITH_SHARED_PART = """\
+import torch
+
+
+class Encoder(torch.nn.Module):
+    def __init__(self, width=4, shared=None):
+        super().__init__()
+        self.own = torch.nn.Linear(width, width)
+        self.shared = shared
+
+    def forward(self, x):
+        return self.shared(self.own(x)) / len(x)
+"""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_failure_found_as_the_workspace_builds_a_class_is_tried_with_that(tmp_path: Path) -> None:
+    """As its defaults build it, it fails elsewhere."""
+    file = tmp_path / "net.py"
+    file.write_text(WITH_SHARED_PART, encoding="utf-8")
+    built = "shared = torch.nn.Linear(4, 4)\nencoder = Encoder(shared=shared)\n"
+    (tmp_path / "train.py").write_text(f"import torch\nfrom net import *\n\n{built}", encoding="utf-8")
+    async with traced_in(tmp_path, file) as engine:
+        traced = engine.results[str(file)].traced["class:Encoder"]
+        assert traced.report is not None
+        assert (traced.target.recipe.root.source, traced.report.recipe) == ("Encoder()", "Encoder(shared=shared)")
+        (failure,) = traced.report.failures
+        fix = engine.proofs.trials.first_fixes(failure)[0]
+        proof = await engine.proofs.trials.prove(failure, fix)
+    assert proof.verdict == "proven", proof.reason
+
+
 WITH_STAND_IN = """\
 import torch
 from missing_package import sparse

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import linecache
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -43,6 +45,7 @@ from fx_lsp.agent.searching.solved_inputs import (
     without_optional_inputs,
 )
 from fx_lsp.agent.searching.wanted_inputs import Wanted
+from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 
 COSTLY = 250_000_000
@@ -60,7 +63,10 @@ LARGE = 50_000_000
 MANY_ELEMENTS = 1 << 16
 """So is one whose tensors have more elements than this: processes pass on many variations of it, and the results."""
 
-NO_INPUTS = "no inputs were found that the target accepts; specify some with `# fx: inputs(…)`"
+NO_INPUTS = "no inputs were found that the target accepts"
+
+MOST_OF_AN_ERROR = 120
+"""How many characters of an error are shown."""
 
 RUNS_OF_A_STEP = 30
 """How many runs in search of inputs are one step, for which the time is limited."""
@@ -154,6 +160,7 @@ def searched_inputs(
     reaches: dict[int, frozenset[Part]] = {}
     """What each input is known to reach, by its ``id``."""
 
+    errors: Counter[str] = Counter()
     used_before = 1.0  # the share of the budget, until an input was found
     is_extra = False  # whether the next run is only to reach more
 
@@ -164,7 +171,7 @@ def searched_inputs(
         most = max(COSTLY, MOST_TIMES_AS_COSTLY * costs[id(accepted[0])]) if is_extra else math.inf
         is_extra = False
         with recording_lines(parts, seen), budget.limited(most):
-            said = _said(root, given)
+            said = _said(root, given, errors)
         costs[id(given)] = budget.operations - before
         calls[id(given)] = budget.calls - calls_before
         costliest = max(costliest, costs[id(given)])
@@ -227,7 +234,7 @@ def searched_inputs(
             )
     except NoInputs:
         exceeds = not budget.has_left(1.0) and costliest > search.share * MOST_WORK / LEAST
-        raise ProofEnded("untried", NO_INPUTS, True, is_costly=exceeds) from None
+        raise ProofEnded("untried", _without_inputs(errors), True, is_costly=exceeds) from None
     except NotComparable as error:
         why = f"the target returns an object of type `{error}`, which can't be compared"
         raise ProofEnded("untried", why) from None
@@ -282,6 +289,16 @@ def _may_run(budget: SearchBudget, share: float = 1.0, *, strictly: bool = False
     return budget.may_run(share, strictly=strictly)
 
 
+def _without_inputs(errors: Counter[str]) -> str:
+    """Why a search found no inputs, with the error that ended more than half of the runs, if there is one."""
+    kinds: dict[str, list[str]] = {}
+    for error in errors:
+        kinds.setdefault(re.sub(r"\d+", "", error), []).append(error)
+    runs, example = max(((sum(errors[error] for error in same), same[-1]) for same in kinds.values()), default=(0, ""))
+    why = f"; most runs end with `{example}`" if 2 * runs > errors.total() else ""
+    return f"{NO_INPUTS}{why}; specify some with `# fx: inputs(…)`"
+
+
 def optional_inputs(program: Program, search: InputSearch, first: Input, most_runs: int) -> tuple[Input, ...]:
     """Inputs like ``first`` that lack an optional parameter, or that also have the parameters that are None in it."""
     root, fixed = program.built.root, search.fixed()
@@ -323,10 +340,13 @@ def _runs(root: Callable[..., Any], given: Input) -> bool:
     return _said(root, given) == "values"
 
 
-def _said(root: Callable[..., Any], given: Input) -> Literal["nothing", "empty", "values"]:
+def _said(
+    root: Callable[..., Any], given: Input, errors: Counter[str] | None = None
+) -> Literal["nothing", "empty", "values"]:
     """What the result of a call says: nothing if it raises, is missing, or is all NaN. Raises `NotComparable`.
 
-    Empty tensors, like those that are all NaN, always compare equal, but for their shapes.
+    Empty tensors, like those that are all NaN, always compare equal, but for their shapes. What it raises is counted
+    in ``errors``.
     """
     try:
         with set_up(next(iter(modules_of(root)), None), given):
@@ -339,7 +359,9 @@ def _said(root: Callable[..., Any], given: Input) -> Literal["nothing", "empty",
             )
     except NotComparable:
         raise
-    except Exception:
+    except Exception as error:
+        if errors is not None:
+            errors[describe(error).partition("\n")[0][:MOST_OF_AN_ERROR]] += 1
         return "nothing"
     if has_values:
         return "values"

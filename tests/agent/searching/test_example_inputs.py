@@ -92,5 +92,5 @@ def model(x):
     inputs = Snippet("(torch.ones(2 * 17, 5))", 1)
     target = target_of(str(client.root / "net.py"), "model")
     known = target_of(str(client.root / "net.py"), "model", inputs=inputs)
-    assert (await prove(client, edit, target=target)).reason == NO_INPUTS
+    assert (await prove(client, edit, target=target)).reason.startswith(NO_INPUTS)
     assert (await prove(client, edit, target=known)).verdict == "proven"
