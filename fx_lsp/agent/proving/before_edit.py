@@ -43,6 +43,17 @@ class _NotRun(ProofEnded):
 
 
 @dataclass(frozen=True)
+class OtherTwin:
+    """What another small twin does, whose numbers all differ from those of the first."""
+
+    sizes: Sizes
+    """The numbers that make it small."""
+    runs: ProgramRuns
+    function: FunctionAlone | None
+    """The function that was run alone, if it was for the first twin."""
+
+
+@dataclass(frozen=True)
 class ProgramBefore:
     """What is known about the program before the edit."""
 
@@ -59,8 +70,8 @@ class ProgramBefore:
     """Which of the target's recipes this was; see `Program.recipe_of`."""
     sizes: Sizes = field(default_factory=dict)
     """The numbers that make the program small."""
-    other: tuple[Sizes, ProgramRuns] | None = None
-    """The numbers that make a second, different program, and what that program does."""
+    other: OtherTwin | None = None
+    """What another twin does, if the program is a small twin."""
     function: FunctionAlone | None = None
     """The function that was run alone, if the program itself can't be run."""
     missing: tuple[str, ...] = ()
@@ -101,7 +112,7 @@ class BeforeEdit:
     def examined(self, *, small: bool) -> ProgramBefore:
         """What the program does; with ``small``, what its small twins do if there are any. Raises `ProofEnded`."""
         if self._request.function_only:
-            return self._function()
+            return (self._function_of_twins() if small else None) or self._function({})
         return (self._of_twins() if small else None) or self._itself()
 
     def twins(self) -> Twins | None:
@@ -161,11 +172,15 @@ class BeforeEdit:
 
     def _with_other_twin(self, before: ProgramBefore, others: Twins) -> ProgramBefore | None:
         """``before`` with what one of the other twins does; None if none of them can be run."""
-        for other in others:
-            with suppress(ProofEnded), with_sizes(other):
-                runs = self._runs(other, few=True, share=SHARE_OF_OTHER_TWINS)[1]
-                if not runs.lacking:
-                    return replace(before, other=(other, runs))
+        for sizes in others:
+            with suppress(ProofEnded), with_sizes(sizes):
+                if before.function is not None:
+                    same = self._same_part(sizes, before.function)
+                    function, runs = same.function, same.runs
+                else:
+                    function, runs = None, self._runs(sizes, few=True, share=SHARE_OF_OTHER_TWINS)[1]
+                if isinstance(runs, ProgramRuns) and not runs.lacking:
+                    return replace(before, other=OtherTwin(sizes, runs, function))
         return None
 
     def _itself(self) -> ProgramBefore:
@@ -182,18 +197,33 @@ class BeforeEdit:
                             return agreeing
         return before
 
-    def _function(self) -> ProgramBefore:
+    def _function_of_twins(self) -> ProgramBefore | None:
+        """As `_function`, but of the small twins; None if there are none, or if the edit can't be tried on them."""
+        for sizes in (twins := self.twins() or ())[:1]:
+            with suppress(ProofEnded), with_sizes(sizes):
+                before = self._function(sizes)
+                return None if before.lacking else self._with_other_twin(before, twins[1:])
+        return None
+
+    def _same_part(self, sizes: Sizes, function: FunctionAlone) -> ProgramBefore:
+        """What the same part of the function does in another small twin. Raises `ProofEnded`."""
+        program, not_run = self._built(sizes)
+        parts = self._parts(program, not_run)
+        alone, search = next(part for part in parts if part[0].is_same_part(function))
+        return self._part_alone(sizes, program, alone, replace(search, few=True, share=SHARE_OF_OTHER_TWINS))
+
+    def _function(self, sizes: Sizes) -> ProgramBefore:
         """What the only function does that the edit changes, and where the program breaks. Raises `ProofEnded`.
 
-        If no inputs are found for the function, or none that reach the edit, or if it is all of the program, only a
-        part of it is run.
+        The program is built with ``sizes``. If no inputs are found for the function, or none that reach the edit, or if
+        it is all of the program, only a part of it is run.
         """
-        program, not_run = self._built({})
+        program, not_run = self._built(sizes)
         ended = ProofEnded("untried", "no part of the function can be run alone", True)
         lacking = None
         for alone, search in self._parts(program, not_run):
             try:
-                before = self._part_alone(program, alone, search)
+                before = self._part_alone(sizes, program, alone, search)
             except ProofEnded as not_tried:
                 if not_tried.verdict != "untried":
                     raise
@@ -222,21 +252,23 @@ class BeforeEdit:
         for statements in self._context.edit.changed_statements(path, name):
             yield replace(alone, statements=statements), search
 
-    def _part_alone(self, program: Program, alone: FunctionAlone, search: InputSearch) -> ProgramBefore:
+    def _part_alone(self, sizes: Sizes, program: Program, alone: FunctionAlone, search: InputSearch) -> ProgramBefore:
         """What a part of the function does, and where the program breaks. Raises `ProofEnded`."""
         part, alone = alone.taken_from(program, self._file, is_edited=False)
         lists = written_lists(forward_of(program.built.root)).values()
         if any(found.is_certain for found in lists) and not alone.takes_only_known_values:
             # Invented tensors would prove nothing about lists. Where a list is less certain, both are tried.
             raise ProofEnded("untried", f"the program takes lists, and so may `{alone.name}`", True)
-        search = replace(search, has_gradients=alone.has_gradients)
-        runs, effects = self._run_alone(alone.key, part, search)
-        before = self._broken_with({}, runs, program)
+        runs, effects = self._run_alone(sizes, alone, part, search)
+        before = self._broken_with(sizes, runs, program)
         return replace(before, function=replace(alone, effects=effects))
 
-    def _run_alone(self, key: str, function: Program, search: InputSearch) -> tuple[ProgramRuns, tuple[Effects, ...]]:
-        """What a function does, and its side effects; ``key`` is as for `_run`. Raises `ProofEnded`."""
-        apart = self._context.apart()
+    def _run_alone(
+        self, sizes: Sizes, alone: FunctionAlone, function: Program, search: InputSearch
+    ) -> tuple[ProgramRuns, tuple[Effects, ...]]:
+        """What a function of the program with ``sizes`` does, and its side effects. Raises `ProofEnded`."""
+        apart, key = self._context.apart(), f"{alone.key} {key_of(sizes)}"
+        search = replace(search, has_gradients=alone.has_gradients)
         runs = self._run(key, function, search)
         found = self._known.inputs[key]
         assert isinstance(found, FoundInputs)

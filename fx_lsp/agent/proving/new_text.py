@@ -12,6 +12,7 @@ from fx_lsp.agent.proving.before_edit import ProgramBefore
 from fx_lsp.agent.proving.capture_failures import check_captured, check_fake_kernels
 from fx_lsp.agent.proving.failed_builds import NotBuilt
 from fx_lsp.agent.proving.failure_matching import FoundFailures, failures_met
+from fx_lsp.agent.proving.functions.function_alone import FunctionAlone
 from fx_lsp.agent.proving.proof_context import ProofContext
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.trial_programs import Program, build_program, side_effects
@@ -68,10 +69,11 @@ class NewText:
             before = before.on_first()
         with with_sizes(before.sizes):
             unlike = self._compare(before, known)
-        if before.other is not None:
-            sizes, runs = before.other
-            with with_sizes(sizes):
-                unlike += self._check(self._program(runs), runs)
+        if (other := before.other) is not None:
+            with with_sizes(other.sizes):
+                program = self._taken(other.function, self._program(other.runs))
+                unlike += self._check(program, other.runs)
+                self._check_effects(other.function, program, other.runs)
         if isinstance(before.runs, ProofEnded):
             raise before.runs
         for part in before.lacking:
@@ -103,11 +105,7 @@ class NewText:
             raise ProofEnded("untried", "the edited code can't be built in the same way")
         if program.built.recipe.made_up and program.built.shown != before.shown:
             raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
-        alone = before.function
-        if alone is not None:
-            program, edited = alone.taken_from(program, file, is_edited=True)
-            if edited != alone:
-                raise ProofEnded("untried", f"after the edit, other values decide what `{alone.name}` does")
+        program = self._taken(before.function, program)
         if known is None:
             assert before.on_way is not None
             on_way = before.on_way.by_parameter(program.built.root)
@@ -117,11 +115,24 @@ class NewText:
             apart(partial(check_program, program, before.runs))
             return []
         unlike = self._check(program, before.runs, must_succeed=not known.places)
-        if alone is not None:
-            find = partial(side_effects, program, before.runs.inputs, requires_grad=not alone.has_gradients)
-            if alone.effects != apart(find):
-                raise ProofEnded("untried", f"`{alone.name}` has other side effects after the edit")
+        self._check_effects(before.function, program, before.runs)
         return unlike
+
+    def _taken(self, alone: FunctionAlone | None, program: Program) -> Program:
+        """The function of the edited program that is run alone; the program itself if none is. Raises `ProofEnded`."""
+        if alone is None:
+            return program
+        function, edited = alone.taken_from(program, self._file, is_edited=True)
+        if edited != alone:
+            raise ProofEnded("untried", f"after the edit, other values decide what `{alone.name}` does")
+        return function
+
+    def _check_effects(self, alone: FunctionAlone | None, function: Program, runs: ProgramRuns) -> None:
+        """Raises `ProofEnded` if a function that is run alone has other side effects than before the edit."""
+        if alone is not None:
+            find = partial(side_effects, function, runs.inputs, requires_grad=not alone.has_gradients)
+            if alone.effects != self._context.apart()(find):
+                raise ProofEnded("untried", f"`{alone.name}` has other side effects after the edit")
 
     def _program(self, runs: ProgramRuns) -> Program:
         """The edited program, if possible with the arguments that were invented for the program before the edit."""

@@ -35,7 +35,7 @@ from fx_lsp.agent.searching.input_candidates import candidates
 from fx_lsp.agent.searching.input_search import LEAST, NoInputs, find_inputs
 from fx_lsp.agent.searching.input_variations import around, elements_of
 from fx_lsp.agent.searching.recorded_inputs import recorded_inputs
-from fx_lsp.agent.searching.search_budget import CALL, MOST_WORK, SearchBudget
+from fx_lsp.agent.searching.search_budget import CALL, MOST_WORK, SearchBudget, TooMuchWork
 from fx_lsp.agent.searching.solved_inputs import (
     SHARE_FOR_CANDIDATES,
     MayRun,
@@ -64,6 +64,8 @@ MANY_ELEMENTS = 1 << 16
 """So is one whose tensors have more elements than this: processes pass on many variations of it, and the results."""
 
 NO_INPUTS = "no inputs were found that the target accepts"
+
+SPECIFY_SOME = "specify some with `# fx: inputs(…)`"
 
 MOST_OF_AN_ERROR = 120
 """How many characters of an error are shown."""
@@ -234,7 +236,8 @@ def searched_inputs(
             )
     except NoInputs:
         exceeds = not budget.has_left(1.0) and costliest > search.share * MOST_WORK / LEAST
-        raise ProofEnded("untried", _without_inputs(errors), True, is_costly=exceeds) from None
+        why = "; running it takes long" if exceeds else _commonest(errors)
+        raise ProofEnded("untried", f"{NO_INPUTS}{why}; {SPECIFY_SOME}", True, is_costly=exceeds) from None
     except NotComparable as error:
         why = f"the target returns an object of type `{error}`, which can't be compared"
         raise ProofEnded("untried", why) from None
@@ -289,14 +292,13 @@ def _may_run(budget: SearchBudget, share: float = 1.0, *, strictly: bool = False
     return budget.may_run(share, strictly=strictly)
 
 
-def _without_inputs(errors: Counter[str]) -> str:
-    """Why a search found no inputs, with the error that ended more than half of the runs, if there is one."""
+def _commonest(errors: Counter[str]) -> str:
+    """The error that ended more than half of the runs, in words; empty if there is none."""
     kinds: dict[str, list[str]] = {}
     for error in errors:
         kinds.setdefault(re.sub(r"\d+", "", error), []).append(error)
     runs, example = max(((sum(errors[error] for error in same), same[-1]) for same in kinds.values()), default=(0, ""))
-    why = f"; most runs end with `{example}`" if 2 * runs > errors.total() else ""
-    return f"{NO_INPUTS}{why}; specify some with `# fx: inputs(…)`"
+    return f"; most runs end with `{example}`" if 2 * runs > errors.total() else ""
 
 
 def optional_inputs(program: Program, search: InputSearch, first: Input, most_runs: int) -> tuple[Input, ...]:
@@ -360,7 +362,7 @@ def _said(
     except NotComparable:
         raise
     except Exception as error:
-        if errors is not None:
+        if errors is not None and not isinstance(error, TooMuchWork):
             errors[describe(error).partition("\n")[0][:MOST_OF_AN_ERROR]] += 1
         return "nothing"
     if has_values:

@@ -17,6 +17,7 @@ from fx_lsp.agent.frame_code import names_used, tree_of
 from fx_lsp.agent.running.observation import Input, forward_of, modules_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.running.weight_changes import WeightChange, can_change
+from fx_lsp.agent.searching.input_variations import sized_like_weights
 
 MOST_NUMBERS = 12
 """How many of the numbers that a program compares something with are tried."""
@@ -41,11 +42,12 @@ MOST_SHIFTED = 8
 
 
 def decisive_inputs(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) -> Iterator[Input]:
-    """``first`` with other values, and with other weights of ``root``, the likeliest first.
+    """``first`` with other values and sizes, and with other weights of ``root``, the likeliest first.
 
     Parameters in ``fixed`` that it leaves out stay left out.
     """
     numbers = compared_numbers(root)
+    yield from sized_like_weights(first, root)
     yield from filter(None, (_mapped(first, partial(_times, factor)) for factor in FACTORS))
     yield from _with_compared_options(first, root, fixed, numbers)
     turns = itertools.zip_longest(_with_other_weights(first, root, numbers), _with_numbers(first, numbers))

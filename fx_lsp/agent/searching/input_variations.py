@@ -22,6 +22,9 @@ UNUSUAL = (torch.float16, torch.bfloat16, torch.complex64)
 MODERATE = 1 << 17
 """How many elements a resized tensor may have, unless it has at most twice as many as before."""
 
+LARGE = 1 << 22
+"""How many elements it may have with a size of a weight."""
+
 MOST_ALONE = 4
 """How many of the tensors are also made longer alone."""
 
@@ -299,6 +302,20 @@ def _with_arguments(given: Input, changed: Mapping[int | str, Any]) -> Input:
 def _longest_weight(root: Callable[..., Any]) -> int:
     """The largest size of any dimension of a buffer or weight: for a longer input, slices of it are too short."""
     return max((size for weight in weights_of(root) for size in weight.shape), default=1)
+
+
+def sized_like_weights(first: Input, root: Callable[..., Any]) -> Iterator[Input]:
+    """``first`` with the size of a weight that the module holds itself instead of one of its own sizes.
+
+    What is added to a position embedding has its width, though some of the code does without.
+    """
+    generator, module = torch.Generator().manual_seed(6), next(iter(modules_of(root)), None)
+    held = (*module.parameters(recurse=False), *module.buffers(recurse=False)) if module is not None else ()
+    sizes = dict.fromkeys(size for weight in held for size in reversed(weight.shape) if size > 1)
+    own = dict.fromkeys(item for tensor in tensors_in(first) for item in reversed(list(enumerate(tensor.shape))))
+    for (dim, size), other in itertools.product(own, sizes):
+        if other != size and elements_of(first) // max(size, 1) * other <= LARGE:
+            yield changed_input(first, generator, resize=(dim, size, other))
 
 
 def changed_input(

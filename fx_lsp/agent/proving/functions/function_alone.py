@@ -44,6 +44,10 @@ class FunctionAlone:
         """Whether it is known to take nothing but tensors and plain values."""
         return self.statements is not None and all(one.is_known for one in self.parameters)
 
+    def is_same_part(self, other: FunctionAlone) -> bool:
+        """Whether the same statements of the function are run, whatever is known about them."""
+        return (self.end, self.statements) == (other.end, other.statements)
+
     @property
     def key(self) -> str:
         """A text that is another one for another part of a function, and for one that takes something else."""

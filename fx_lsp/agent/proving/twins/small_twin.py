@@ -68,8 +68,12 @@ LEAST_GAIN = 0.9
 MOST_BUILDS = 120
 """How many models are built in search of a twin."""
 
-MOST_SECONDS = 10
-"""How long the search may compute, after the model itself was built and explored; what it has found by then counts."""
+MOST_PARTS = 60_000
+"""How many submodules these may have, together with the nodes that tracing them records, after the model itself was
+built and explored: about ten seconds' worth. What the search has found by then counts."""
+
+MOST_SECONDS = 25
+"""How long the search may compute then: constructors may do more than create submodules."""
 
 JOINT_FACTORS = (64, 16, 4)
 """By what all numbers are divided at first, unless they would become too small; then by a smaller power of 2."""
@@ -117,6 +121,8 @@ class _TwinSearch:
         self._file = file
         self._target = target
         self._builds = 0
+        self._parts = 0
+        """How many submodules were built and how many nodes were recorded."""
         constructors = SizedConstructors({})
         self._failed: NotBuilt | None = None
         """Why the model itself can't be built."""
@@ -159,7 +165,7 @@ class _TwinSearch:
             return None
         if similar and all(map(self._is_twin, similar)):
             return similar
-        self._end = time.process_time() + MOST_SECONDS
+        self._parts, self._end = 0, time.process_time() + MOST_SECONDS
         self._shrink_all()
         before = self._state
         if self._cost > LARGE and self._written:
@@ -289,7 +295,8 @@ class _TwinSearch:
 
     @property
     def _is_over(self) -> bool:
-        return self._builds >= MOST_BUILDS or time.process_time() > self._end
+        is_over = self._builds >= MOST_BUILDS or self._parts >= MOST_PARTS
+        return is_over or time.process_time() > self._end
 
     def _together(self, size: Size, new: Numbers) -> dict[Size, Numbers]:
         """Replacements for the numbers that are equal to ``size``, or a multiple or a part of it, in proportion."""
@@ -365,7 +372,10 @@ class _TwinSearch:
                 built = build_traceable(self._file, self._target, on_meta=True)
         except Exception as error:
             raise NotBuilt.because_of(error) from None
-        return built if isinstance(built.root, torch.nn.Module) else None
+        if not isinstance(built.root, torch.nn.Module):
+            return None
+        self._parts += _submodules(built.root)
+        return built
 
     def _traits_of(self, built: Built | None) -> _Traits | None:
         """What exploring a model finds; None if it could not be built, or can't be explored."""
@@ -376,6 +386,7 @@ class _TwinSearch:
         except Exception:
             return None
         owns = self._file.workspace.owns
+        self._parts += len(exploration.recorded.nodes)
         spans = [innermost([frame.span for frame in site.failure.frames], owns) for site in exploration.sites]
         operations = {
             (node.span.file, node.span.line, f"{node.op} {re.sub(r'[0-9]+', '', pretty_target(node.target))}")
