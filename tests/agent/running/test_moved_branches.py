@@ -42,6 +42,10 @@ CHANGED = {
     "with a local variable": HELPER.format(name="moved", call="moved(x, offset, scale)"),
     "called in different ways": f"{NEW[:-1]} + moved(x, self.other, scale)\n",
     "with a parameter that changes": NEW.replace("    if offset:", "    offset = 2 * offset\n    if offset:"),
+    "with an attribute that changes": NEW.replace(
+        "        return moved", "        self.offset = x\n        return moved"
+    ),
+    "with an attribute of a variable": NEW.replace("self.offset, scale", "scale.offset, scale"),
     "with another body": NEW.replace("x + offset", "x - offset"),
     "not called": HELPER.format(name="moved", call="other(x, self.offset, scale)"),
 }
