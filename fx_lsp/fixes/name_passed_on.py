@@ -72,8 +72,8 @@ class _Passing:
         passed = {parameter.arg for parameter in rest}
         if not set(names).isdisjoint([*used, *parameters]) or sum(name in passed for name in used) != len(rest):
             return None
-        has_options = function.args.defaults or any(function.args.kw_defaults)
-        if has_options and len(defaults) < len(new):  # a graph's code can't have a required parameter behind them
+        before = [*function.args.defaults, *([] if function.args.vararg in rest else function.args.kw_defaults)]
+        if any(before) and len(defaults) < len(new):  # a graph's code can't have a required parameter behind an option
             return None
         pairs = zip(names[len(new) - len(defaults) :], defaults, strict=True)
         none = [name for name, value in pairs if isinstance(value, ast.Constant) and value.value is None]
@@ -85,14 +85,10 @@ class _Passing:
         return None if None in changes else tuple(change for change in changes if change is not None)
 
     def _of_signature(self) -> Iterator[TextChange | None]:
-        given, rest = self.function, list(self.rest)
         text = self.text
-        if given.kwonlyargs and given.vararg in rest:
-            has_place = given.kwarg in rest
-            yield self._replaced(given.vararg, "*" if has_place or not text else f"*, {text}")
-            rest.remove(given.vararg)
-            text = text if has_place else ""
-        for parameter in rest:
+        if self.function.kwonlyargs and self.function.vararg in self.rest:
+            text = f"{text}, *" if text else "*"  # what can be passed by position still can be
+        for parameter in self.rest:
             yield self._replaced(parameter, text) if text else self._removed(parameter, self._parameters)
             text = ""
 

@@ -67,7 +67,11 @@ CASES = {
     ),
     "with an option of its own": (
         ("x, *args, twice=False, **kwargs", "return self.base(x, *args, **kwargs)"),
-        ("x, *, twice=False, shift=0.5, scale=2.0", "return self.base(x, shift=shift, scale=scale)"),
+        ("x, shift=0.5, scale=2.0, *, twice=False", "return self.base(x, shift=shift, scale=scale)"),
+    ),
+    "all arguments, with an option": (
+        ("*args, twice=False, **kwargs", "return self.base(*args, **kwargs)"),
+        ("x, shift=0.5, scale=2.0, *, twice=False", "return self.base(x=x, shift=shift, scale=scale)"),
     ),
     "behind an option": (
         ("x, twice: bool = False, **kwargs: float", "return self.base(x, **kwargs)"),
