@@ -236,7 +236,7 @@ def searched_inputs(
             )
     except NoInputs:
         exceeds = not budget.has_left(1.0) and costliest > search.share * MOST_WORK / LEAST
-        why = "; running it takes long" if exceeds else _commonest(errors)
+        why = "; a run of it takes too long" if exceeds else _commonest(errors)
         raise ProofEnded("untried", f"{NO_INPUTS}{why}; {SPECIFY_SOME}", True, is_costly=exceeds) from None
     except NotComparable as error:
         why = f"the target returns an object of type `{error}`, which can't be compared"
