@@ -312,7 +312,10 @@ class BeforeEdit:
         """What the program does that is built with ``sizes``, with the failures that guessed inputs lead to."""
         found = self.failures(sizes)
         if not found.include(self.mended, self.lines):
-            raise ProofEnded("untried", "the failure that the fix addresses did not occur again")
+            # One on the other side of a branch is found if inputs lead there.
+            is_beyond = all(failure.other_side for failure in self._request.failures)
+            why = "no input leads the trace to the failure" if is_beyond else "the failure did not occur again"
+            raise ProofEnded("untried", why)
         before = ProgramBefore(found, None, self.mended, runs, sizes=sizes)
         return self._described(before, program) if program else before
 
