@@ -424,7 +424,9 @@ class BeforeEdit:
         host = replace(
             target, recipe=replace(target.recipe, is_host=False, concrete_args=None), symbol=None, fallbacks=()
         )
+        passed_on = (failure.passed_on for failure in self._request.failures if len(failure.chain) == 1)
         search = InputSearch(fixed, program.built.recipe.inputs, watched, any_values=any_values)
+        search = replace(search, passed_on=next(filter(None, passed_on), ""))
         return replace(search, host=host) if target.recipe.is_host else search
 
 

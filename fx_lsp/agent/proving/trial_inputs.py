@@ -34,6 +34,7 @@ from fx_lsp.agent.searching.example_inputs import example_input
 from fx_lsp.agent.searching.input_candidates import candidates
 from fx_lsp.agent.searching.input_search import LEAST, NoInputs, find_inputs
 from fx_lsp.agent.searching.input_variations import around, elements_of
+from fx_lsp.agent.searching.named_parameters import with_named_parameters
 from fx_lsp.agent.searching.recorded_inputs import recorded_inputs
 from fx_lsp.agent.searching.search_budget import CALL, MOST_WORK, SearchBudget, TooMuchWork
 from fx_lsp.agent.searching.solved_inputs import (
@@ -142,13 +143,15 @@ class InputSearch:
     """Whether the program should accept the inputs' sizes whatever the values are; see `for_any_values`."""
     has_gradients: bool = True
     """Whether gradients flow through the program where it is called."""
+    passed_on: str = ""
+    """The parameters that the program's ``*args`` and ``**kwargs`` can fill in a call, as in a definition."""
 
 
 def searched_inputs(
     file: ImportedFile, program: Program, search: InputSearch
 ) -> tuple[tuple[Input, ...], Gradients, bool]:
     """Inputs, on which of them gradients are compared if there are any, and whether they reach all parts."""
-    root = program.built.root
+    root = with_named_parameters(program.built.root, search.passed_on)
     budget = SearchBudget(search.share)
     needed = frozenset(part for part in search.watched if not part.is_unchanged)
     missed = set(needed)
