@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import math
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType, MethodType
 from typing import Any
@@ -41,10 +42,19 @@ def passed_on(frame: FrameType | None) -> str | None:
     given = [one for one in call.args if not isinstance(one, ast.Starred)]
     if given != call.args[: len(given)]:  # some come behind a star: it is not known which parameters they are for
         return None
+    if len(given) < len(call.args):  # what a star passes on can't always be passed by name
+        beyond = [one for at, one in enumerate(parameters) if at >= len(given)]
+        if any(one.kind in (one.VAR_POSITIONAL, one.POSITIONAL_ONLY) for one in beyond):
+            return None
     left = [*_left(parameters, len(given), {keyword.arg for keyword in call.keywords})]
-    if not all(one.default is one.empty or type(one.default) in _WRITABLE for one in left):
+    if not all(one.default is one.empty or _is_writable(one.default) for one in left):
         return None
     return ", ".join(one.name if one.default is one.empty else f"{one.name}={one.default!r}" for one in left)
+
+
+def _is_writable(default: Any) -> bool:
+    is_finite = not isinstance(default, float) or math.isfinite(default)
+    return type(default) in _WRITABLE and is_finite
 
 
 def _left(parameters: list[inspect.Parameter], count: int, named: set[str | None]) -> Iterator[inspect.Parameter]:

@@ -90,6 +90,20 @@ def test_what_is_passed_on_is_named(bad: tuple[str, str], good: tuple[str, str],
     assert fix.title == "Name the arguments that are passed on"
 
 
+@pytest.mark.parametrize("callee", ["self.summed(*args)", "self.placed(*args)"], ids=["any number", "by position only"])
+def test_what_can_only_be_passed_by_position_is_not_named(callee: str, tmp_path: Path) -> None:
+    methods = """\
+    def summed(self, *values):
+        return sum(values)
+
+    def placed(self, x, y=1.0, /):
+        return x * y
+
+    def forward("""
+    bad = program("*args", f"return {callee}").replace("    def forward(self, *args", f"{methods}self, *args")
+    assert Program(tmp_path, bad).fixes(name_passed_on.fixes) == []
+
+
 def test_a_required_parameter_is_named(tmp_path: Path) -> None:
     bad = program("x, **kwargs", "return self.loss(x, **kwargs)")
     good = program("x, target, weight=1.0", "return self.loss(x, target=target, weight=weight)")

@@ -28,6 +28,7 @@ from fx_lsp.agent.proving.trial_programs import (
 )
 from fx_lsp.agent.proving.trial_runs import ProgramRuns, run_on_inputs, runs_on
 from fx_lsp.agent.proving.twins.small_twin import MOST_AGREEING, Twins, agreeing_sizes, find_twins
+from fx_lsp.agent.proving.twins.smaller_numbers import FEWEST
 from fx_lsp.agent.running.line_coverage import Part, Seen, parts_not_in, recording_lines
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.side_effects import Effects
@@ -112,7 +113,9 @@ class BeforeEdit:
     def examined(self, *, small: bool) -> ProgramBefore:
         """What the program does; with ``small``, what its small twins do if there are any. Raises `ProofEnded`."""
         if self._request.function_only:
-            return (self._function_of_twins() if small else None) or self._function({})
+            # Whether a function does the same may depend on which of the twins' numbers exceed one in the edit.
+            may_hide = self._context.edit.largest_number() >= FEWEST
+            return (self._function_of_twins() if small and not may_hide else None) or self._function({})
         return (self._of_twins() if small else None) or self._itself()
 
     def twins(self) -> Twins | None:
@@ -199,10 +202,12 @@ class BeforeEdit:
 
     def _function_of_twins(self) -> ProgramBefore | None:
         """As `_function`, but of the small twins; None if there are none, or if the edit can't be tried on them."""
-        for sizes in (twins := self.twins() or ())[:1]:
-            with suppress(ProofEnded), with_sizes(sizes):
-                before = self._function(sizes)
-                return None if before.lacking else self._with_other_twin(before, twins[1:])
+        twins = self.twins()
+        if not twins:
+            return None
+        with suppress(ProofEnded), with_sizes(twins[0]):
+            before = self._function(twins[0])
+            return None if before.lacking else self._with_other_twin(before, twins[1:])
         return None
 
     def _same_part(self, sizes: Sizes, function: FunctionAlone) -> ProgramBefore:

@@ -34,7 +34,7 @@ from fx_lsp.agent.searching.example_inputs import example_input
 from fx_lsp.agent.searching.input_candidates import candidates
 from fx_lsp.agent.searching.input_search import LEAST, NoInputs, find_inputs
 from fx_lsp.agent.searching.input_variations import around, elements_of
-from fx_lsp.agent.searching.named_parameters import with_named_parameters
+from fx_lsp.agent.searching.named_parameters import passed_by_position, with_named_parameters
 from fx_lsp.agent.searching.recorded_inputs import recorded_inputs
 from fx_lsp.agent.searching.search_budget import CALL, MOST_WORK, SearchBudget, TooMuchWork
 from fx_lsp.agent.searching.solved_inputs import (
@@ -147,11 +147,26 @@ class InputSearch:
     """The parameters that the program's ``*args`` and ``**kwargs`` can fill in a call, as in a definition."""
 
 
-def searched_inputs(
-    file: ImportedFile, program: Program, search: InputSearch
-) -> tuple[tuple[Input, ...], Gradients, bool]:
-    """Inputs, on which of them gradients are compared if there are any, and whether they reach all parts."""
-    root = with_named_parameters(program.built.root, search.passed_on)
+Searched = tuple[tuple[Input, ...], Gradients, bool]
+"""Inputs, on which of them gradients are compared if there are any, and whether they reach all parts."""
+
+
+def searched_inputs(file: ImportedFile, program: Program, search: InputSearch) -> Searched:
+    """Inputs that the program accepts. Raises `ProofEnded` if none are found."""
+    try:
+        return _searched(file, program, search)
+    except ProofEnded as end:
+        root = program.built.root
+        named = with_named_parameters(root, search.passed_on) if end.lacks_inputs else None
+        if named is None:
+            raise
+        of_named = replace(program, built=replace(program.built, root=named))
+        inputs, gradients, reach_all = _searched(file, of_named, replace(search, inputs=None, host=None))
+        return tuple(passed_by_position(given, root, search.passed_on) for given in inputs), gradients, reach_all
+
+
+def _searched(file: ImportedFile, program: Program, search: InputSearch) -> Searched:
+    root = program.built.root
     budget = SearchBudget(search.share)
     needed = frozenset(part for part in search.watched if not part.is_unchanged)
     missed = set(needed)

@@ -22,7 +22,6 @@ from types import CodeType, FrameType
 from typing import Any
 
 from fx_lsp.agent.importing.workspace_importer import lines_of
-from fx_lsp.agent.running.moved_branches import moved_branches
 
 Seen = set[tuple[str, int, int]]
 """The file, line and column (UTF-8 bytes, from 0) of instructions that were run.
@@ -221,8 +220,10 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
     only_removes = all(map(_does_nothing, added))  # otherwise, what is added may do what the body did
     functions = [node for node in ast.walk(ast.parse(old)) if isinstance(node, ast.FunctionDef)]
     inner = dict.fromkeys(node for function in functions for node in _run_through(function.body))
-    kept = moved_branches((node for node in inner if isinstance(node, ast.If)), _parsed(new))
-    moved = {inside for branch in kept for inside in ast.walk(branch) if inside is not branch}
+    before, after = _branches(ast.parse(old)), _branches(_parsed(new))
+    kept = {text for text, count in before.items() if after[text] >= count}
+    moved_branches = [node for node in inner if isinstance(node, ast.If) and ast.dump(node) in kept]
+    moved = {inside for branch in moved_branches for inside in ast.walk(branch) if inside is not branch}
     statements = [node for node in inner if isinstance(node, ast.stmt) and _is_run(node)]
     heads = [Part(file, _head(node), is_unchanged=node in moved) for node in statements]
     branches = [node for node in inner if isinstance(node, ast.If) and node not in moved]
@@ -231,6 +232,11 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
     unchecked = [node for node in replaced if not any(_names_in(node.test) <= set(names) for names in checks)]
     skips = _skips(file, unchecked, new)
     return [part for part in (*heads, *_sides(file, inner, new), *skips) if not gone.isdisjoint(part.lines)]
+
+
+def _branches(tree: ast.AST) -> Counter[str]:
+    """How often each ``if`` occurs, by its structure."""
+    return Counter(ast.dump(node) for node in ast.walk(tree) if isinstance(node, ast.If))
 
 
 def _does_nothing(line: str) -> bool:

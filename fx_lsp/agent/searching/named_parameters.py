@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from types import MethodType
 from typing import Any
 
 import torch
 
-from fx_lsp.agent.running.observation import forward_of
+from fx_lsp.agent.running.observation import Input, forward_of
 
 _STARRED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def with_named_parameters(root: Callable[..., Any], passed_on: str) -> Callable[..., Any]:
-    """A program that does what ``root`` does, but takes what it passes on by name.
+def with_named_parameters(root: Callable[..., Any], passed_on: str) -> Callable[..., Any] | None:
+    """A program that does what ``root``, a module or its method, does, but takes what it passes on by name.
 
-    ``passed_on`` has these parameters as in a definition; see `TraceFailure.passed_on`. It is ``root`` itself if there
-    are none, or if it takes no ``**kwargs``.
+    ``passed_on`` has these parameters as in a definition; see `TraceFailure.passed_on`. None if there are none, if
+    ``root`` takes no ``**kwargs``, or if it has a parameter of one of their names.
     """
     owner = root if isinstance(root, torch.nn.Module) else getattr(root, "__self__", None)
     parameters = [*inspect.signature(forward_of(root)).parameters.values()]
@@ -26,14 +27,29 @@ def with_named_parameters(root: Callable[..., Any], passed_on: str) -> Callable[
     takes_names = any(one.kind is one.VAR_KEYWORD for one in parameters)
     own = [one for one in parameters if one.kind not in _STARRED]
     if not names or not takes_names or owner is None or {one.name for one in own} & {one.name for one in names}:
-        return root
+        return None
 
-    def run(module: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(_owner: Any, /, *args: Any, **kwargs: Any) -> Any:
         return root(*args, **kwargs)
 
-    first = inspect.Parameter("module", inspect.Parameter.POSITIONAL_ONLY)
-    vars(run)["__signature__"] = inspect.Signature([first, *own, *names])
+    bound = inspect.Parameter("_owner", inspect.Parameter.POSITIONAL_ONLY)
+    vars(run)["__signature__"] = inspect.Signature([bound, *own, *names])
     return MethodType(run, owner)
+
+
+def passed_by_position(given: Input, root: Callable[..., Any], passed_on: str) -> Input:
+    """``given``, with the first required parameter of those that ``root`` passes on by position, if it takes ``*args``.
+
+    Most callers pass it so. If ``root`` has other positional parameters, these would come first.
+    """
+    parameters = inspect.signature(forward_of(root)).parameters.values()
+    takes_positions = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    has_others = any(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters)
+    first = next(iter(_parameters(passed_on)), None)
+    if not takes_positions or has_others or given.args or first is None or first.name not in given.kwargs:
+        return given
+    others = {name: value for name, value in given.kwargs.items() if name != first.name}
+    return replace(given, args=(given.kwargs[first.name],), kwargs=others)
 
 
 def _parameters(passed_on: str) -> list[inspect.Parameter]:

@@ -125,3 +125,10 @@ def test_a_branch_that_the_edit_removes_has_to_be_skipped(
         assert [part.where for part in parts_not_run(parts, run(BRANCH, parts, too_few))] == [
             "what follows if the condition in line 2 is false"
         ]
+
+
+def test_a_branch_that_stays_elsewhere_is_not_the_one_that_is_edited() -> None:
+    branch = "    if x > 2:\n        x = -x\n    return x\n"
+    old = f"def f(x):\n{branch}\n\ndef g(x):\n{branch}"
+    new = old.replace("-x", "abs(x)", 1)
+    assert not any(part.is_unchanged for part in replaced_parts("f.py", old, new))

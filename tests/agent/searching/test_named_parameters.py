@@ -30,6 +30,7 @@ class Passing(nn.Module):
 def test_the_parameters_have_names() -> None:
     root = Passing()
     named = with_named_parameters(root, "x, scale=2.0")
+    assert named is not None
     parameters = inspect.signature(named).parameters
     assert {name: one.default for name, one in parameters.items()} == {
         "twice": False,
@@ -42,9 +43,8 @@ def test_the_parameters_have_names() -> None:
 
 
 @pytest.mark.parametrize("passed_on", ["", "twice=True", "x x"], ids=["nothing", "a taken name", "no definition"])
-def test_a_program_stays_as_it_is(passed_on: str) -> None:
-    root = Passing()
-    assert with_named_parameters(root, passed_on) is root
+def test_not_all_names_can_be_given(passed_on: str) -> None:
+    assert with_named_parameters(Passing(), passed_on) is None
 
 
 PASSING = """\
@@ -64,8 +64,11 @@ class Net(torch.nn.Module):
 
 
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize(("default", "verdict"), [("2.0", "proven"), ("3.0", "refuted")])
-async def test_arguments_that_are_passed_on_can_be_named(client: Client, default: str, verdict: str) -> None:
-    new = PASSING.replace("*args, **kwargs):", f"x, scale={default}):").replace("*args, **kwargs)", "x, scale=scale)")
+@pytest.mark.parametrize(
+    ("parameters", "verdict"),
+    [("x, scale=2.0", "proven"), ("x, scale=3.0", "refuted"), ("*, x, scale=2.0", "untried")],
+)
+async def test_arguments_that_are_passed_on_can_be_named(client: Client, parameters: str, verdict: str) -> None:
+    new = PASSING.replace("*args, **kwargs):", f"{parameters}):").replace("*args, **kwargs)", "x, scale=scale)")
     proof = await prove(client, Edit(PASSING, PASSING, new, root="Net()"))
     assert proof.verdict == verdict, proof.reason

@@ -57,10 +57,11 @@ if len(x) > 1:
         return x + self.place"""
 
 POOLED = "return x.relu() * self.depth / len(x)"
+RIGHT = "return x.relu() * self.depth / x.size(0)"
 
 
 async def test_a_right_edit_is_proven_at_small_sizes(client: Client) -> None:
-    proof = await tried(client, POOLED, POOLED.replace("len(x)", "x.size(0)"), LARGE)
+    proof = await tried(client, POOLED, RIGHT, LARGE)
     assert proof.verdict == "proven", proof.reason
     assert "`Large.pooled`, run alone, behaves the same" in proof.reason
     assert "width=" in proof.reason
@@ -85,3 +86,9 @@ async def test_an_input_gets_the_width_of_what_the_function_adds(client: Client)
     text = LARGE.replace("class Large", f"{HELPER}class Large")
     proof = await tried(client, PLACED, "return with_place(x, self.place)", text)
     assert proof.verdict == "proven", proof.reason
+
+
+async def test_a_wrong_edit_that_all_twins_hide_is_refuted_at_full_size(client: Client) -> None:
+    text = LARGE.replace("self.depth / len(x)", "min(self.depth, 4) / len(x)")
+    proof = await tried(client, POOLED.replace("self.depth", "min(self.depth, 4)"), RIGHT, text)
+    assert proof.verdict == "refuted", proof.reason
