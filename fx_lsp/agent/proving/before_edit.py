@@ -113,8 +113,9 @@ class BeforeEdit:
     def examined(self, *, small: bool) -> ProgramBefore:
         """What the program does; with ``small``, what its small twins do if there are any. Raises `ProofEnded`."""
         if self._request.function_only:
-            # Whether a function does the same may depend on which of the twins' numbers exceed one in the edit.
-            may_hide = self._context.edit.largest_number() >= FEWEST
+            # Whether a function does the same may depend on which sizes exceed a number in the edit. No two twins have
+            # the same sizes, so one of them exceeds the least.
+            may_hide = self._context.edit.largest_number() > FEWEST
             return (self._function_of_twins() if small and not may_hide else None) or self._function({})
         return (self._of_twins() if small else None) or self._itself()
 
