@@ -111,7 +111,7 @@ class Target:
         return self if recipe is None else replace(self, recipe=recipe, fallbacks=())
 
     def beginning_with(self, source: str) -> Target:
-        """The target without the recipes before the one with this source; the target itself if it has none."""
+        """The target without the recipes before the one with this source; all of it if none has it."""
         recipes = [self.recipe, *self.fallbacks]
         at = next((at for at, recipe in enumerate(recipes) if recipe.root.source == source), 0)
         return replace(self, recipe=recipes[at], fallbacks=tuple(recipes[at + 1 :]))

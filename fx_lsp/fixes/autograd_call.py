@@ -29,9 +29,10 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
 def is_in_autograd_function(step: Step, read: ReadText) -> bool:
     """Whether a step is in the ``forward`` of a class that is derived from ``torch.autograd.Function``."""
     source = source_of(step.span.file, read) if step.name.endswith(".forward") else None
-    node = source.expression(step.span) if source is not None else None
-    class_ = source.enclosing_class(node) if source is not None and node is not None else None
-    return class_ is not None and source is not None and any(_is_function(source, base) for base in class_.bases)
+    if source is None or (node := source.expression(step.span)) is None:
+        return False
+    class_ = source.enclosing_class(node)
+    return class_ is not None and any(_is_function(source, base) for base in class_.bases)
 
 
 def _is_function(source: Source, base: ast.expr) -> bool:

@@ -51,7 +51,7 @@ class OtherTwin:
     """The numbers that make it small."""
     runs: ProgramRuns
     function: FunctionAlone | None
-    """The function that was run alone, if it was for the first twin."""
+    """The part that is run alone; None if the first twin was run as a whole."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class ProgramBefore:
     other: OtherTwin | None = None
     """What another twin does, if the program is a small twin."""
     function: FunctionAlone | None = None
-    """The function that was run alone, if the program itself can't be run."""
+    """The part that is run alone; None if the program is run as a whole."""
     missing: tuple[str, ...] = ()
     """The names of missing classes; see `replace_missing_parts`."""
 
@@ -113,8 +113,8 @@ class BeforeEdit:
     def examined(self, *, small: bool) -> ProgramBefore:
         """What the program does; with ``small``, what its small twins do if there are any. Raises `ProofEnded`."""
         if self._request.function_only:
-            # Whether a function does the same may depend on which sizes exceed a number in the edit. No two twins have
-            # the same sizes, so one of them exceeds the least.
+            # Whether a function does the same may depend on which sizes exceed a number in the edit. All sizes of the
+            # second twin differ from the first's, so only a number above the least size may exceed both.
             may_hide = self._context.edit.largest_number() > FEWEST
             return (self._function_of_twins() if small and not may_hide else None) or self._function({})
         return (self._of_twins() if small else None) or self._itself()

@@ -22,8 +22,8 @@ UNUSUAL = (torch.float16, torch.bfloat16, torch.complex64)
 MODERATE = 1 << 17
 """How many elements a resized tensor may have, unless it has at most twice as many as before."""
 
-LARGE = 1 << 22
-"""How many elements it may have with a size of a weight."""
+MOST_WITH_WEIGHTS = 1 << 22
+"""How many elements an input may have after one of its sizes has become that of a weight."""
 
 MOST_ALONE = 4
 """How many of the tensors are also made longer alone."""
@@ -314,7 +314,7 @@ def sized_like_weights(first: Input, root: Callable[..., Any]) -> Iterator[Input
     sizes = dict.fromkeys(size for weight in held for size in reversed(weight.shape) if size > 1)
     own = dict.fromkeys(item for tensor in tensors_in(first) for item in reversed(list(enumerate(tensor.shape))))
     for (dim, size), other in itertools.product(own, sizes):
-        if other != size and elements_of(first) // max(size, 1) * other <= LARGE:
+        if other != size and elements_of(first) // max(size, 1) * other <= MOST_WITH_WEIGHTS:
             yield changed_input(first, generator, resize=(dim, size, other))
 
 

@@ -19,7 +19,7 @@ MOST_WORK = 30_000_000_000
 """How many operations on numbers these runs may do, a few seconds' worth."""
 
 MOST_TIMES_OVER = 2
-"""How many times `MOST_WORK` may have been done when a run that was allowed to exceed it is ended, too."""
+"""A run that may exceed its share of `MOST_WORK` is ended once all runs have done this many times `MOST_WORK`."""
 
 CALL = 400_000
 """What a call to a function of torch counts as, besides the operations on numbers: Python takes its time, too."""
@@ -53,7 +53,7 @@ class SearchBudget(TorchFunctionMode):
     def may_run(self, share: float = 1.0, *, strictly: bool = False) -> bool:
         """Whether the program may be run once more, with a ``share`` of the budget; to be asked before each run.
 
-        ``strictly``: a run that exceeds the share ends with `TooMuchWork`. Otherwise it may go on, but not for ever.
+        ``strictly``: a run that exceeds the share ends with `TooMuchWork`. Otherwise, see `MOST_TIMES_OVER`.
         """
         if self.runs >= share * self._share * MOST_RUNS or not self.has_left(share):
             return False

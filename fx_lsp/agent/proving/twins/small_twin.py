@@ -73,7 +73,7 @@ MOST_PARTS = 60_000
 built and explored: about ten seconds' worth. What the search has found by then counts."""
 
 MOST_SECONDS = 25
-"""How long the search may compute then: constructors may do more than create submodules."""
+"""How long the search may compute then, if its constructors do more than create submodules."""
 
 JOINT_FACTORS = (64, 16, 4)
 """By what all numbers are divided at first, unless they would become too small; then by a smaller power of 2."""
