@@ -20,6 +20,7 @@ from typing import Any
 
 from fx_lsp.agent.importing.bytecode_cache import LONGEST, cached_bytecode, without_warnings
 from fx_lsp.agent.importing.entry_point_names import define_entry_point_names
+from fx_lsp.agent.importing.namespace_packages import meant_folders
 from fx_lsp.agent.importing.script_definitions import first_work, run_definitions
 from fx_lsp.agent.importing.workspace_roots import Roots, real
 from fx_lsp.agent.messages import NOTEBOOK, Failure, Span, Step, Trace
@@ -50,6 +51,8 @@ class Workspace:
         self._found = {self.file}
         self._compiled: list[str] = []
         """Files whose saved text had to be compiled, and that `take_compiled` has not returned yet."""
+        self.namespaces: Mapping[str, Path] = {}
+        """The workspace's folders that are imported as packages although packages of these names are installed."""
         self.left_out: list[Failure] = []
         """For each script of which only the definitions were run, the first statement that was left out."""
         self.failing: set[str] = set()
@@ -99,6 +102,8 @@ class Workspace:
         self._roots.add(folder)
         roots = [*self._import_roots()]
         entries = roots if self._hides_package(folder, roots) else [folder, *roots]
+        meant = meant_folders(self._source(), self.file, entries, self._roots.own_module)
+        self.namespaces = {name: folder for name, folder in meant.items() if name not in self._builtin}
         self._forget_shadowed([entry for entry in entries if entry not in sys.path])
         sys.path[:] = [*entries, *(entry for entry in sys.path if entry not in entries)]
         sys.argv[:] = [self.file]
@@ -272,6 +277,7 @@ class Workspace:
             for path in Path(entry).iterdir()
             if path.suffix == ".py" or (path / "__init__.py").is_file()
         }
+        own.update(self.namespaces)
         shadowed = {name for name in own - set(self._builtin) if name in sys.modules}
         # Iterating over all names touches the memory of each, so that this process gets its own copy of it.
         for name in list(sys.modules) if shadowed else ():
@@ -304,6 +310,10 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
+        if path is None and (folder := self._workspace.namespaces.get(fullname)) is not None:
+            namespace = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+            namespace.submodule_search_locations = [str(folder)]
+            return namespace
         for finder in sys.meta_path:
             if finder is self or (spec := finder.find_spec(fullname, path, target)) is None:
                 continue

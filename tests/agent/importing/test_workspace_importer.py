@@ -74,6 +74,25 @@ async def test_a_script_named_like_a_module_that_is_needed(client: Client, name:
     assert (report.outcome, report.failures) == ("traced", ())
 
 
+async def test_a_folder_is_meant_by_the_name_of_an_installed_package_that_lacks_the_module(client: Client) -> None:
+    client.write("pluggy/layers/double.py", "def f(x):\n    return x * 2\n")
+    text = "from pluggy.layers.double import f\n\ndef model(x):\n    return f(x)\n"
+    for name in ("pluggy/layers/net.py", "run.py"):
+        report = (await client.trace(client.write(name, text), "model")).only
+        assert (report.outcome, report.failures) == ("traced", ())
+        assert "x * 2" in report.code
+
+
+async def test_a_folder_of_scripts_does_not_hide_the_installed_package_of_its_name(client: Client) -> None:
+    client.write("pluggy/layers.py", "")
+    text = (
+        "import pluggy._manager\n\ndef model(x):\n    return x * len(pluggy._manager.PluginManager('x').project_name)\n"
+    )
+    for name in ("pluggy/train.py", "train.py"):
+        report = (await client.trace(client.write(name, text), "model")).only
+        assert (report.outcome, report.failures) == ("traced", ())
+
+
 async def test_relative_imports_in_a_package(client: Client) -> None:
     client.write("zoo/__init__.py", "from .nets import model\n")
     client.write("zoo/types.py", "raise RuntimeError('not what anybody asked for')\n")
