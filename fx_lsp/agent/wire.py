@@ -1,9 +1,10 @@
 """Encodes and decodes the messages that the server and the agent, and the agent's own processes, send each other.
 
 A message is four bytes of length (big-endian), then UTF-8 JSON: an object with the dataclass's fields plus
-``"message"``, the name of its class. The format is not pickle, because the code that a child runs may write to the
-child's pipe and must not be able to make the agent run anything. Like ``messages.py``, this module is loaded in an
-interpreter that belongs to someone else.
+``"message"``, the name of its class. One of the fields may hold bytes: they follow the JSON after a NUL, which JSON
+never contains, and ``"attached"`` is the name of the field. The format is not pickle, because the code that a child
+runs may write to the child's pipe and must not be able to make the agent run anything. Like ``messages.py``, this
+module is loaded in an interpreter that belongs to someone else.
 """
 
 from __future__ import annotations
@@ -39,14 +40,22 @@ def wire_message(cls: type[T]) -> type[T]:
 
 def encode(message: object) -> bytes:
     """The bytes of one message, its length first."""
-    body = json.dumps({"message": type(message).__name__, **vars(message)}, default=vars).encode()
-    return HEADER.pack(len(body)) + body
+    fields = {"message": type(message).__name__, **vars(message)}
+    attached = next((name for name, value in fields.items() if isinstance(value, bytes)), None)
+    end = b"" if attached is None else b"\0" + fields.pop(attached)
+    if attached is not None:
+        fields["attached"] = attached
+    body = json.dumps(fields, default=vars).encode()
+    return b"".join((HEADER.pack(len(body) + len(end)), body, end))
 
 
 def decode(body: bytes) -> Any:
     """The message in one body (without its length). Raises ValueError if the body is not a message."""
     try:
-        fields = json.loads(body)
+        text, _, attached = body.partition(b"\0")
+        fields = json.loads(text)
+        if (name := fields.pop("attached", None)) is not None:
+            fields[name] = attached
         build = _builder(_BY_NAME[fields.pop("message")])
         assert build is not None
         return build(fields)

@@ -20,7 +20,7 @@ from fx_lsp.fixes.editing.text_edits import LinesOf
 MOST_EDITS = 4
 """How many edits one fix is made of."""
 
-MOST_TRIED = 16
+MOST_TRIED = 12
 """How many fixes of one failure are tried, including those that one edit makes."""
 
 MOST_ALTERNATIVES = 3

@@ -12,7 +12,7 @@ from pathlib import Path
 from fx_lsp.agent.building.constructor_sizes import Sizes
 from fx_lsp.agent.inventing.plan_memory import Plans
 from fx_lsp.agent.messages import Prove, Snippet
-from fx_lsp.agent.processes.tensor_pickles import dumped, loaded
+from fx_lsp.agent.processes.tensor_pickles import dumped, loaded, packed, unpacked
 from fx_lsp.agent.proving.failed_builds import FailedBuilds
 from fx_lsp.agent.proving.failure_matching import FoundFailures
 from fx_lsp.agent.proving.run_in_child import ProofEnded
@@ -24,8 +24,8 @@ from fx_lsp.agent.searching.scaled_inputs import scaled_inputs
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fx_lsp.agent.wire import wire_message
 
-LONGEST = 32_000_000
-"""Pickles of more characters than this are not kept."""
+LONGEST = 64_000_000
+"""Pickles of more bytes than this are not kept."""
 
 MOST_ACCEPTED = 4
 """With how many sizes a target's inputs are kept after its text has changed."""
@@ -43,7 +43,7 @@ class Remembered:
     """The workspace files that were imported."""
     texts: str
     """A digest of their texts, and of those of the open documents."""
-    pickled: str
+    pickled: bytes
     """The findings. Only confined processes unpickle them."""
     after: str = ""
     """A pickle of the `AfterEdit` of the last proof; empty if there is none."""
@@ -84,7 +84,7 @@ class Findings:
         """
         if remembered is not None:
             with suppress(Exception):  # the process that sent them had run the user's code
-                known = loaded(remembered.pickled)
+                known = unpacked(remembered.pickled)
                 if isinstance(known, cls):
                     is_same = set(file.workspace.dependencies) <= set(remembered.files)
                     is_same = is_same and _digest(remembered.files, overlays) == remembered.texts
@@ -121,7 +121,7 @@ class Findings:
         files = file.workspace.dependencies
         for known in (self, self._without_observations(), replace(self, inputs={}, accepted={})):
             with suppress(Exception):  # an input may hold an object of the user's, and a file may be gone
-                if len(pickled := dumped(known)) <= LONGEST:
+                if len(pickled := packed(known)) <= LONGEST:
                     return Remembered(files, _digest(files, overlays), pickled)
         return None
 

@@ -18,7 +18,7 @@ from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren, J
 from fx_lsp.agent.processes.framing import write_all
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit, limit_memory
 from fx_lsp.agent.processes.request_pipe import RequestReader
-from fx_lsp.agent.processes.tensor_pickles import dumped, loaded
+from fx_lsp.agent.processes.tensor_pickles import packed, unpacked
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.death_reports import describe_exit
@@ -33,20 +33,20 @@ T = TypeVar("T")
 class Pickled:
     """A job, or what it returned, or how it ended."""
 
-    pickle: str
-    """As base64. Unpickling it is safe: both ends run the same user code, under the same confinement."""
+    pickle: bytes
+    """Unpickling it is safe: both ends run the same user code, under the same confinement."""
     plans: Plans
     """The arguments that the sender has invented; those of a job are not used."""
 
     @classmethod
     def of(cls, value: object) -> Pickled:
         """The pickle of ``value``."""
-        return cls(dumped(value), PLANS.known)
+        return cls(packed(value), PLANS.known)
 
     @property
     def value(self) -> Any:
         """What was pickled."""
-        return loaded(self.pickle)
+        return unpacked(self.pickle)
 
 
 class ProofEnded(Exception):

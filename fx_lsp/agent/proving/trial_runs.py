@@ -113,7 +113,7 @@ def runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: Fo
     """
     inputs = found.in_order
     if found.observations:
-        missed = apart(partial(_missed, program, inputs, found.observations, search.watched))
+        missed = apart(partial(_missed, program, found, search.watched))
         if missed is not None:
             return ProgramRuns(inputs, program.names, found.observations, missed)
     try:
@@ -255,19 +255,20 @@ def _observed_once(
         raise ProofEnded(verdict, f"given {given}, {what} raises {shown}") from None
 
 
-def _missed(
-    program: Program, inputs: Collection[Input], known: Collection[Observation], watched: Collection[Part]
-) -> tuple[Part, ...] | None:
-    """The ``watched`` parts that no input reaches; None if the program no longer does what is ``known``.
+def _missed(program: Program, found: FoundInputs, watched: Collection[Part]) -> tuple[Part, ...] | None:
+    """The ``watched`` parts that no input reaches; None if the program no longer does what was observed.
 
-    It may have read, or imported later, a file that has changed. Gradients, which take much of the time, are not
-    computed again.
+    It may have read, or imported later, a file that has changed. The inputs are tried until they have reached all parts
+    that they may reach. Gradients, which take much of the time, are not computed again.
     """
     run: Seen = set()
-    for given, before in zip(inputs, known, strict=True):
+    may_be_reached = [part for part in watched if part not in found.missed]
+    for given, before in zip(found.in_order, found.observations, strict=True):
         ChildRunner.go_on()
         with recording_lines(parts_not_run(watched, run), run):
             now = observe(program.built.root, given, program.state, program.names, gradients=False)
         if difference(before, now) is not None:
             return None
+        if not parts_not_run(may_be_reached, run):
+            break
     return parts_not_run(watched, run)

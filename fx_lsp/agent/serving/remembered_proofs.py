@@ -9,8 +9,8 @@ from fx_lsp.agent.messages import Prove, Recipe, Target
 from fx_lsp.agent.proving.proof_memory import Remembered
 from fx_lsp.agent.serving.reply_filter import only_strings
 
-MOST_CHARACTERS = 64_000_000
-"""How many characters of findings are kept for all targets together."""
+MOST_BYTES = 128_000_000
+"""How many bytes of findings are kept for all targets together."""
 
 
 class RememberedProofs:
@@ -28,9 +28,9 @@ class RememberedProofs:
         """Keep what a proof has found; as of all its messages, any part of it may be something else than expected."""
         subject = _subject(request)
         self._kept.pop(subject, None)
-        if all(isinstance(part, str) for part in (item.pickled, item.texts, item.after)):
+        if isinstance(item.pickled, bytes) and isinstance(item.texts, str) and isinstance(item.after, str):
             self._kept[subject] = replace(item, files=only_strings(item.files))
-        while sum(len(kept.pickled) + len(kept.after) for kept in self._kept.values()) > MOST_CHARACTERS:
+        while sum(len(kept.pickled) + len(kept.after) for kept in self._kept.values()) > MOST_BYTES:
             del self._kept[next(iter(self._kept))]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from fx_lsp.agent.messages import Limits, Recipe, Snippet, Span, Target, Trace
 from fx_lsp.agent.processes.framing import Frames
+from fx_lsp.agent.proving.proof_memory import Remembered
 from fx_lsp.agent.wire import HEADER, LARGEST, decode, encode
 
 
@@ -21,8 +23,26 @@ def test_a_message_survives_encoding_and_decoding() -> None:
     assert decode(body) == trace
 
 
+def test_bytes_survive_encoding_and_decoding() -> None:
+    findings = Remembered(("é.py",), "digest", b"\0\xff{}\0", "after")
+    assert decode(encode(findings)[HEADER.size :]) == findings
+    assert decode(encode(replace(findings, pickled=b""))[HEADER.size :]) == replace(findings, pickled=b"")
+
+
 @pytest.mark.parametrize(
-    "body", [b"", b"{}", b"[]", b"null", b'{"message": "Nonsense"}', b'{"message": "Cancel"}', b"\xff"]
+    "body",
+    [
+        b"",
+        b"\0",
+        b'{"attached": "pickled"}',
+        b'{"message": "Cancel", "attached": 3}\0x',
+        b"{}",
+        b"[]",
+        b"null",
+        b'{"message": "Nonsense"}',
+        b'{"message": "Cancel"}',
+        b"\xff",
+    ],
 )
 def test_bytes_that_are_no_message_are_a_value_error(body: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):

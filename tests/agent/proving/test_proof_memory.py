@@ -11,7 +11,7 @@ import torch
 
 from fx_lsp.agent.building.constructor_sizes import Size
 from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
-from fx_lsp.agent.processes.tensor_pickles import dumped, loaded, unpacked
+from fx_lsp.agent.processes.tensor_pickles import packed, unpacked
 from fx_lsp.agent.proving import before_edit, proof_memory, trial_inputs, trial_runs
 from fx_lsp.agent.proving.new_text import NewText
 from fx_lsp.agent.proving.proof_memory import LONGEST, Findings, Remembered
@@ -71,15 +71,15 @@ def test_what_the_program_does_is_observed_once(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_is_too_large_to_remember_is_observed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof_memory, "dumped", _dumped_unless_observed)
+    monkeypatch.setattr(proof_memory, "packed", _packed_unless_observed)
     known = proven(request_in(tmp_path, new="x.shape[0]"))
     monkeypatch.setattr(trial_runs, "searched_inputs", no_search)
     proven(request_in(tmp_path, new="x.size(0)"), known)
 
 
-def _dumped_unless_observed(findings: Findings) -> str:
+def _packed_unless_observed(findings: Findings) -> bytes:
     found = [one for one in findings.inputs.values() if isinstance(one, FoundInputs)]
-    return "x" * (LONGEST + 1) if any(one.observations for one in found) else dumped(findings)
+    return b"x" * (LONGEST + 1) if any(one.observations for one in found) else packed(findings)
 
 
 def test_what_was_observed_does_not_hide_that_other_code_is_not_reached(tmp_path: Path) -> None:
@@ -228,16 +228,16 @@ def test_twins_are_tried_that_the_program_had_before_its_text_changed(
     monkeypatch.setattr(small_twin._TwinSearch, "_shrink_together", no_search)
     changed = WIDE.replace("return self.layer(x)", "x = x + 1\n        return self.layer(x)")
     after = proven(request_in(tmp_path, new="x.shape[0]", text=changed), known)
-    assert loaded(after.pickled).twins == loaded(known.pickled).twins
-    assert loaded(after.pickled).twins
+    assert unpacked(after.pickled).twins == unpacked(known.pickled).twins
+    assert unpacked(after.pickled).twins
 
 
 def test_twins_of_another_program_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = proven(request_in(tmp_path, new="x.shape[0]", text=WIDE))
     monkeypatch.setattr(small_twin._TwinSearch, "_shrink_together", no_search)
     after = proven(request_in(tmp_path, new="x.shape[0]", text=WIDE.replace("1024", "1100")), known)
-    assert loaded(known.pickled).twins
-    assert not loaded(after.pickled).twins
+    assert unpacked(known.pickled).twins
+    assert not unpacked(after.pickled).twins
 
 
 def test_the_search_for_twins_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +296,7 @@ def test_inputs_of_an_older_text_that_no_longer_fit_are_not_used(tmp_path: Path)
     known = proven(request_in(tmp_path, new="x.shape[0]"))
     text = program("assert x.dim() == 4\nreturn x / len(x)")
     told = proven(request_in(tmp_path, new="x.size(0)", text=text), known)
-    (found,) = loaded(told.pickled).inputs.values()
+    (found,) = unpacked(told.pickled).inputs.values()
     assert {len(given.args or [*given.kwargs.values()]) for given in found.inputs} == {1}
     assert {next(iter([*given.args, *given.kwargs.values()])).dim() for given in found.inputs} == {4}
 

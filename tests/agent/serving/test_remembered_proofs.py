@@ -8,11 +8,11 @@ from typing import Any, cast
 
 from fx_lsp.agent.messages import Prove, Snippet
 from fx_lsp.agent.proving.proof_memory import Remembered
-from fx_lsp.agent.serving.remembered_proofs import MOST_CHARACTERS, RememberedProofs
+from fx_lsp.agent.serving.remembered_proofs import MOST_BYTES, RememberedProofs
 from tests.agent.client import target_of
 
 TEXT = "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x): return x\nNet()\n"
-FINDINGS = Remembered(("net.py",), "digest", "pickle")
+FINDINGS = Remembered(("net.py",), "digest", b"pickle")
 
 
 def request_of(folder: Path, text: str = TEXT) -> Prove:
@@ -47,7 +47,7 @@ def test_the_oldest_findings_go_first(tmp_path: Path) -> None:
     proofs, request = RememberedProofs(), request_of(tmp_path)
     other = replace(request, target=replace(request.target, key="class:Other"))
     proofs.keep(request, FINDINGS)
-    half = "p" * (MOST_CHARACTERS // 2)
-    proofs.keep(other, replace(FINDINGS, pickled=half, after=half))
+    half = MOST_BYTES // 2
+    proofs.keep(other, replace(FINDINGS, pickled=b"p" * half, after="p" * half))
     assert proofs.of(request) is None
     assert proofs.of(other) is not None
