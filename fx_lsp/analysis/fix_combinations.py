@@ -62,7 +62,8 @@ class FixCombinations:
         chosen: _Chosen = {}
         for failure in self._failures(path):
             fixes = await asyncio.to_thread(self._trials.first_fixes, failure)
-            left = (fix for fix in fixes if self.identity(failure, fix) not in given_up)
+            provable = (fix for fix in fixes if not fix.rejects_inputs)
+            left = (fix for fix in provable if self.identity(failure, fix) not in given_up)
             first = next((fix for fix in left if _fits(fix, chosen)), None)
             if first is not None:
                 chosen.setdefault(first, []).append(failure)

@@ -143,8 +143,8 @@ class FixTrials:
         ]
 
     def first_fixes(self, failure: Failure) -> tuple[Fix, ...]:
-        """The edits that are tried for a failure."""
-        return self.fixes(failure)[:MOST_FIXES]
+        """The edits that are tried for a failure: those that can't be proven only if there are few others."""
+        return tuple(sorted(self.fixes(failure), key=lambda fix: fix.rejects_inputs)[:MOST_FIXES])
 
     def known(self, failure: Failure, fix: Fix) -> Proof | None:
         """The proof of ``fix``; None if the fix has not been tried for the latest report of the failure."""
@@ -184,7 +184,11 @@ class FixTrials:
             return Proof(0, "untried", "the problem is not a failure of a trace")
         path, traced = owner
         is_tried = self._current(self._alone, failure, fix) is not None
-        further = [] if is_tried else await asyncio.to_thread(self._further_failures, failure, fix, traced)
+        further = (
+            []
+            if is_tried or fix.rejects_inputs
+            else await asyncio.to_thread(self._further_failures, failure, fix, traced)
+        )
         if further and traced.report is not None:
             together = [failure, *further]
             proof = await self.attempt(path, traced, together, fix)
@@ -203,6 +207,8 @@ class FixTrials:
 
         If a model around it can be run, but its trace then ends at another place, the function alone may prove the fix.
         """
+        if fix.rejects_inputs:
+            return Proof(0, "untried", "it leaves out code that some inputs may need, which no proof can rule out")
         proof = self._current(self._alone, failure, fix) or await self.attempt(path, traced, [failure], fix)
         unreached = int(proof.unreached)
         # A directive may be about a class of which this target is a part.
@@ -276,7 +282,7 @@ class FixTrials:
 
         def further(stop: Failure, read: ReadText) -> tuple[Fix, ...]:
             found = self._usable(code_edits(stop, read), traced.target)
-            return tuple(fix for fix in found if fix.adds_operator <= last.adds_operator)
+            return tuple(fix for fix in found if fix.adds_operator <= last.adds_operator and not fix.rejects_inputs)
 
         same = [(fix, proof) for fix, proof in proofs if fix.adds_operator == last.adds_operator]
         found = await proven_chain(same, lines_of, read, further, attempt)

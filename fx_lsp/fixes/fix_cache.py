@@ -55,4 +55,5 @@ def _fix(fields: dict[str, object]) -> Fix:
     changes = fields["changes"]
     assert isinstance(changes, list)
     made = tuple(TextChange(Span(**one["span"]), one["text"]) for one in changes)
-    return Fix(str(fields["title"]), made, adds_operator=bool(fields["adds_operator"]))
+    kinds = {name: bool(fields[name]) for name in ("adds_operator", "rejects_inputs")}
+    return Fix(str(fields["title"]), made, **kinds)

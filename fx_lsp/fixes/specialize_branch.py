@@ -36,8 +36,9 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
         return
     torch = imported(source, "torch")
     conditions = Conditions(source, torch.name)
-    sides = ((statement.body, conditions.required), (statement.orelse, conditions.excluded))
-    for side, wanted in sides if "true" in failure.assumption else reversed(sides):
+    body, other = statement.body, statement.orelse
+    sides = ((body, other, conditions.required), (other, body, conditions.excluded))
+    for side, left_out, wanted in sides if "true" in failure.assumption else reversed(sides):
         checked = wanted(statement.test)
         lines = lines_of(source, statement, side)
         if not checked or lines is None or raises(side):
@@ -49,7 +50,8 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
         ]
         text = f"\n{source.indent(statement)}".join(checks) + "".join(f"\n{line}" for line in lines)
         title = f"Require {' and '.join(map(_in_one_line, checked))}"
-        yield Fix(title, (*torch.changes, source.replaced(statement, text)))
+        rejects_inputs = not raises(left_out) and not all(isinstance(each, ast.Pass) for each in left_out)
+        yield Fix(title, (*torch.changes, source.replaced(statement, text)), rejects_inputs=rejects_inputs)
 
 
 def _in_one_line(text: str) -> str:

@@ -112,6 +112,42 @@ def test_the_host_of_a_part(source: str, made_up: bool, shown: str, expected: bo
     assert has_part(Recipe(Snippet(source, 1), made_up=made_up), shown) is expected
 
 
+TWO_WAYS = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        if x.shape[0] > 2:
+            x = self.layer(x)
+        else:
+            x = self.layer(x) + x
+        return x
+"""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_an_edit_that_can_not_be_proven_is_not_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(TWO_WAYS, encoding="utf-8")
+    async with traced_in(tmp_path, file) as engine:
+        (failure,) = engine.results[str(file)].traced["class:Net"].report.failures  # type: ignore[union-attr]
+        trials = engine.proofs.trials
+        fixes = trials.first_fixes(failure)
+        rejecting = [fix for fix in fixes if fix.rejects_inputs]
+        assert [fix.title for fix in rejecting] == ["Require x.shape[0] <= 2", "Require x.shape[0] > 2"]
+        assert fixes[-2:] == tuple(rejecting)
+        attempts = recorded_attempts(trials, monkeypatch)
+        proofs = [await trials.prove(failure, fix) for fix in rejecting]
+        assert {proof.verdict for proof in proofs} == {"untried"}
+        assert not attempts
+        assert trials.known(failure, rejecting[0]) == proofs[0]
+
+
 LIBRARY = """\
 import torch
 

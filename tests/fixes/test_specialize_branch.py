@@ -67,6 +67,7 @@ def test_one_side_is_kept(body: str, good: str, tmp_path: Path) -> None:
     mended = Program(tmp_path, net(good))
     assert same(mended.outputs(INPUTS), program.outputs(INPUTS))
     assert same(mended.traced_outputs(INPUTS), program.outputs(INPUTS))
+    assert fix.rejects_inputs
 
 
 def test_the_other_side_is_offered_too(tmp_path: Path) -> None:
@@ -75,6 +76,21 @@ def test_the_other_side_is_offered_too(tmp_path: Path) -> None:
     assert applied(program.source, fix.changes) == net(CHECKED)
     assert fix.title == "Require h == self.window and w == self.window"
     assert "an error" in Program(tmp_path, net(CHECKED)).outputs(INPUTS)
+
+
+@pytest.mark.parametrize(
+    ("body", "rejects_inputs"),
+    [
+        ("if h == self.window:\n    return x\nx = self.layer(x)", False),
+        ("if h == self.window:\n    x = self.layer(x)\nelse:\n    raise ValueError(h)", False),
+        ("if h == self.window:\n    x = self.layer(x)\nelse:\n    pass", False),
+        ("if h == self.window:\n    x = self.layer(x)\nelif w > 4:\n    raise ValueError(h)", True),
+    ],
+)
+def test_a_fix_that_leaves_out_code_rejects_inputs(body: str, rejects_inputs: bool, tmp_path: Path) -> None:
+    found = Program(tmp_path, net(body)).fixes(fixes)
+    (kept,) = [fix for fix in found if fix.title == "Require h == self.window"]
+    assert kept.rejects_inputs == rejects_inputs
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,9 @@ class Fix:
     """The changes do not overlap, and each refers to the text before any of them is applied."""
     adds_operator: bool = False
     """Whether the program gets an operator of its own, which other runtimes do not have."""
+    rejects_inputs: bool = False
+    """Whether it leaves out code of the program, and has the inputs rejected that lead there: it can't be proven, since
+    such an input would refute it, and without one nothing shows that there is none."""
 
     @property
     def is_directive(self) -> bool:
