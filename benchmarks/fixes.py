@@ -203,7 +203,8 @@ class Worker:
 
     async def _tried(self, taken: Taken, failure: Failure) -> Taken:
         calls = self._engine.results.calls_with(failure)
-        for fix in fixes_for(failure, self._bench.own_text, calls)[:MOST_FIXES]:
+        found = fixes_for(failure, self._bench.own_text, calls)
+        for fix in sorted(found, key=lambda fix: fix.rejects_inputs)[:MOST_FIXES]:
             began = time.perf_counter()
             proof = await self._engine.proofs.trials.prove(failure, fix)
             took = time.perf_counter() - began

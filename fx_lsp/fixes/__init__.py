@@ -25,14 +25,15 @@ def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> t
     """The edits that may fix a failure, the most direct first; empty for a notice, or if no edit is known to help.
 
     Some come from the modules listed in the rule's ``fixes``; others change ``calls``, the calls in the user's code
-    that trace the program. One combines the first edit with a trace without the optional inputs. Each file of the
-    failure's chain is parsed once or twice, so call this function only when its result is needed.
+    that trace the program. One combines the first edit that may be proven with a trace without the optional inputs.
+    Each file of the failure's chain is parsed once or twice, so call this function only when its result is needed.
     """
     edits = [*code_edits(failure, read)]
     rule = rule_for(failure.kind)
     if rule.capture == "fx" and not rule.is_notice:
         concrete_args, leaf_module = _module("concrete_args"), _module("leaf_module")
-        combined = [fix for first in edits[:1] for fix in concrete_args.without_optional(first, failure, read, calls)]
+        first = next((fix for fix in edits if not fix.rejects_inputs), None)
+        combined = [*concrete_args.without_optional(first, failure, read, calls)] if first else []
         edits[2:2] = combined
         edits[1:1] = concrete_args.fixes(failure, read, calls, of_objects=True)
         edits[:0] = _module("autograd_call").fixes(failure, read)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
@@ -63,7 +64,7 @@ def without_optional(fix: Fix, failure: Failure, read: ReadText, calls: Sequence
     optional = {name: value for name, value in defaults.items() if value == "None" and name in read_names}
     for new, change in _specializing(outermost[0], function, optional, read, calls):
         if not any(overlap(change, other) for other in fix.changes):
-            yield Fix(f"{fix.title}, and trace with {_listed(new)}", (change, *fix.changes))
+            yield replace(fix, title=f"{fix.title}, and trace with {_listed(new)}", changes=(change, *fix.changes))
 
 
 def _specializing(
