@@ -19,7 +19,7 @@ from fx_lsp.agent.proving.prove_edit import _EditProof
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.trial_inputs import FoundInputs
 from fx_lsp.agent.proving.twins import small_twin
-from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.observation import Input, observe
 from tests.agent.client import PATIENT, target_of
 from tests.agent.proving.edits import program
 
@@ -80,7 +80,6 @@ def test_what_is_known_is_confirmed_with_one_input_if_that_reaches_the_edit(
 
     def counted(*arguments: Any) -> Any:
         with runs.open("a") as file, monkeypatch.context() as counting:
-            observe = trial_runs.observe
             counting.setattr(
                 trial_runs, "observe", lambda *args, **kwargs: (file.write("."), observe(*args, **kwargs))[1]
             )
