@@ -251,6 +251,11 @@ class Prove:
     """
     full_size: bool = False
     """Whether to try the edit on the program itself even if it is large."""
+    twins_only: bool = False
+    """Whether not to try it on the program itself if a small twin can be run.
+
+    Not even if no input of the twin reaches all the code that the edit replaces: see `Proof.of_lone_twin`.
+    """
     function_only: bool = False
     """Whether to run only the function that the edit changes, since no inputs are known for the whole program."""
     capture: Capture = "fx"
@@ -527,6 +532,9 @@ class Proof:
     """Which of the request's failures, counted from 0, still stop the edited text, if that is why it is refuted."""
     has_no_program: bool = False
     """Whether the program before the edit can't be built, or takes too long: no other edit of it can be tried."""
+    of_lone_twin: bool = False
+    """Whether it says nothing about the program itself, since the request asks for `Prove.twins_only`, and since no
+    input of a twin reaches all of the code that the edit replaces."""
 
     @property
     def in_words(self) -> str:

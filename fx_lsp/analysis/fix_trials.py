@@ -191,7 +191,7 @@ class FixTrials:
         )
         if further and traced.report is not None:
             together = [failure, *further]
-            proof = await self.attempt(path, traced, together, fix)
+            proof = await self.attempt(path, traced, together, fix, twins_only=True)
             if proof.verdict == "proven":
                 self._known |= {(each, fix): (traced.report, proof) for each in together}
                 return proof
@@ -209,7 +209,14 @@ class FixTrials:
         """
         if fix.rejects_inputs:
             return Proof(0, "untried", "it leaves out code that some inputs may need, which no proof can rule out")
-        proof = self._current(self._alone, failure, fix) or await self.attempt(path, traced, [failure], fix)
+        proof = self._current(self._alone, failure, fix)
+        proof = proof or await self.attempt(path, traced, [failure], fix, twins_only=True)
+        alone = None
+        if proof.of_lone_twin:
+            alone = await self._function_alone(failure, fix, path, traced)
+            if alone.verdict == "proven":
+                return alone
+            proof = await self.attempt(path, traced, [failure], fix)
         unreached = int(proof.unreached)
         # A directive may be about a class of which this target is a part.
         says_nothing = proof.verdict == "untried" or (proof.verdict == "refuted" and fix.is_directive)
@@ -229,12 +236,19 @@ class FixTrials:
         within = await self._tried_in_models(failure, fix, path, traced, MOST_UNREACHED - unreached)
         if within.verdict != "untried" and within.moved_to is None:
             return within
-        if rule_for(failure.kind).capture == "fx":
-            # The only function that it changes may run although no program around it does, or can be traced.
-            alone = await self.attempt(path, traced, [failure], fix, function_only=True)
-            if alone.verdict == "proven":
-                return alone
+        alone = alone or await self._function_alone(failure, fix, path, traced)
+        if alone.verdict == "proven":
+            return alone
         return proof if within.verdict == "untried" else within
+
+    async def _function_alone(self, failure: Failure, fix: Fix, path: str, traced: Traced) -> Proof:
+        """Try ``fix`` on only the function that it changes.
+
+        That may run although no program around it does, or can be traced, or has inputs that reach the code.
+        """
+        if rule_for(failure.kind).capture != "fx":
+            return Proof(0, "untried", "only symbolic tracing is tried on a function alone")
+        return await self.attempt(path, traced, [failure], fix, function_only=True)
 
     async def _tried_in_models(
         self,
@@ -256,7 +270,8 @@ class FixTrials:
                 break
             if model in in_vain:
                 continue
-            proof = await self.attempt(path, traced, [failure], fix, host=model, further=further)
+            twins_only = bool(further)  # many such edits are tried, one after another
+            proof = await self.attempt(path, traced, [failure], fix, host=model, further=further, twins_only=twins_only)
             most_unreached -= proof.unreached
             if proof.verdict != "untried":
                 break
@@ -294,7 +309,7 @@ class FixTrials:
     async def _attempt_chain(
         self, path: str, traced: Traced, failure: Failure, fix: Fix, further: Sequence[Span]
     ) -> Proof:
-        proof = await self.attempt(path, traced, [failure], fix, further=further)
+        proof = await self.attempt(path, traced, [failure], fix, further=further, twins_only=True)
         if proof.verdict != "untried" or not proof.lacks_inputs:
             return proof
         return await self._tried_in_models(failure, fix, path, traced, further=further)
@@ -326,6 +341,7 @@ class FixTrials:
         own: Iterable[TextChange] = (),
         *,
         full_size: bool = False,
+        twins_only: bool = False,
         function_only: bool = False,
         capture: Capture | None = None,
         host: Recipe | None = None,
@@ -333,11 +349,11 @@ class FixTrials:
     ) -> Proof:
         """Try a fix of several failures of one target. ``own``: the changes that fix these, if not all of them do.
 
-        ``function_only``: run only the function that the edit changes.
-        ``full_size``: try it on the target itself, even if there are small twins. ``capture``: the one that has the
-        failures or, if there are none, the one that must not fail more often after the edit; None means that of the
-        failures, or ``fx``. ``host``: try it on the first submodule of the target's class in what this recipe builds;
-        None means what was traced. ``further``: as in `Prove`.
+        ``full_size``: try it on the target itself, even if there are small twins. ``function_only``: run only the
+        function that the edit changes. ``capture``: the one that has the failures or, if there are none, the one that
+        must not fail more often after the edit; None means that of the failures, or ``fx``. ``host``: try it on the
+        first submodule of the target's class in what this recipe builds; None means what was traced. ``twins_only`` and
+        ``further``: as in `Prove`.
         """
         snapshot = self._scheduler.documents.snapshot()
         edited = applied(fix.changes, snapshot.lines_of)
@@ -360,6 +376,7 @@ class FixTrials:
             edited=edited,
             own_part=applied(own, snapshot.lines_of),
             full_size=full_size,
+            twins_only=twins_only,
             function_only=function_only,
             capture=capture,
             roots=workspace.roots_of(path),

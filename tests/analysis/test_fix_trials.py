@@ -148,6 +148,49 @@ async def test_an_edit_that_can_not_be_proven_is_not_tried(tmp_path: Path, monke
         assert trials.known(failure, rejecting[0]) == proofs[0]
 
 
+ALWAYS_EVEN = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, width=512, depth=6):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return halved(torch.cat([x, x], -1))
+
+
+def halved(x):
+    if x.shape[-1] % 2 != 0:
+        x = nn.functional.pad(x, (0, 1))
+    return x[..., ::2] + x[..., 1::2]
+
+
+Net()
+"""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_function_is_run_alone_before_a_large_program_if_no_input_of_a_twin_reaches_the_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(ALWAYS_EVEN, encoding="utf-8")
+    async with traced_in(tmp_path, file) as engine:
+        trials = engine.proofs.trials
+        (failure,) = next(iter(engine.results[str(file)].traced.values())).report.failures  # type: ignore[union-attr]
+        fix = next(fix for fix in trials.first_fixes(failure) if "sym_ite" in fix.title)
+        attempts = recorded_attempts(trials, monkeypatch)
+        proof = await trials.prove(failure, fix)
+        assert proof.verdict == "proven"
+        assert proof.reason.startswith("`halved`, run alone, behaves the same")
+        assert [attempt.of_lone_twin for attempt in attempts] == [True, False]
+
+
 LIBRARY = """\
 import torch
 

@@ -158,8 +158,7 @@ class BeforeEdit:
     def _of_twins(self) -> ProgramBefore | None:
         """What the small twins do; None if there are none, or if the edit can't be tried on them.
 
-        An edit that also mends ``further`` places is not tried on the program itself if a twin can be run, even if no
-        input of the twin reaches all the code that the edit replaces: many such edits are tried, one after another.
+        If only twins are asked for, the result may be one of which no input reaches all the code that the edit replaces.
         """
         twins, lacking = self.twins() or (), None
         for at, sizes in enumerate(twins[:1] if self._context.edit.fixes_argument else twins):
@@ -167,7 +166,7 @@ class BeforeEdit:
                 before = self._run_with(sizes, SHARE_OF_OTHER_TWINS if at else 1.0)
                 if before.is_ready:
                     return self._with_other_twin(before, twins[at + 1 :])
-                lacking = lacking or (before if self._request.further and before.lacking else None)
+                lacking = lacking or (before if self._request.twins_only and before.lacking else None)
             except ProofEnded as end:
                 if end.is_costly and not at:  # so is the program itself, and no other twin is smaller
                     self._known.inputs.setdefault(self._key({}), end)

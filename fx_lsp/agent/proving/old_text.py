@@ -43,6 +43,8 @@ class Packed:
     """The numbers that make the program small."""
     is_small: bool
     """Whether the program is a small twin."""
+    is_lone_twin: bool
+    """Whether it is a twin of which no input reaches all the code that the edit replaces."""
     is_explored: bool
     """Whether guessed inputs, not its own, decide where the program breaks."""
     needs_cpu: bool
@@ -89,11 +91,12 @@ class OldText:
         try:
             before = BeforeEdit(self._context, self._file, known).examined(small=small)
         except ProofEnded as end:
-            return Packed(b"", {}, False, False, False, {}, self._remembered(known), end)
+            return Packed(b"", {}, False, False, False, False, {}, self._remembered(known), end)
         return Packed(
             packed(before),
             before.sizes,
             is_small=before.other is not None,
+            is_lone_twin=bool(before.sizes and before.lacking),
             is_explored=before.on_way is None,
             needs_cpu=before.found.needs_cpu,
             plans=PLANS.known,

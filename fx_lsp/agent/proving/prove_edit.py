@@ -42,7 +42,7 @@ def prove(request: Prove, builtin: Collection[str], remembered: Remembered | Non
         proof = Proof(request.id, "proven", trial.run())
     except ProofEnded as end:
         unmended = tuple(at for at, place in enumerate(trial.places) if place in end.unmended)
-        doubts = end.lacks_inputs, end.unreached, end.moved_to, unmended, end.has_no_program
+        doubts = end.lacks_inputs, end.unreached, end.moved_to, unmended, end.has_no_program, end.of_lone_twin
         proof = Proof(request.id, end.verdict, end.reason, *doubts)
         if end.lacks_inputs and (reason := trial.run_with_other_arguments()):
             proof = Proof(request.id, "proven", reason)
@@ -90,6 +90,7 @@ class _EditProof:
             return self._compared(before)
         except ProofEnded as end:
             end.has_no_program = False  # it is the edited one that may take too long
+            end.of_lone_twin = before.is_lone_twin
             if not before.is_small or (end.verdict == "refuted" and largest < FEWEST):
                 raise
         return self._compared(self._examined(small=False))

@@ -74,6 +74,8 @@ class ProofEnded(Exception):
         """Whether no inputs were found because a run of the program does too much."""
         self.has_no_program = False
         """Whether the program can't be built, or takes too long."""
+        self.of_lone_twin = False
+        """Whether this is only about a twin of which no input reaches all the code that the edit replaces."""
 
 
 class ChildRunner:
