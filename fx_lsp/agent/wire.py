@@ -54,9 +54,12 @@ def decode(body: bytes) -> Any:
     try:
         text, _, attached = body.partition(b"\0")
         fields = json.loads(text)
+        cls = _BY_NAME[fields.pop("message")]
         if (name := fields.pop("attached", None)) is not None:
+            if typing.get_type_hints(cls)[name] is not bytes:
+                raise ValueError(f"its {name!r} holds bytes")
             fields[name] = attached
-        build = _builder(_BY_NAME[fields.pop("message")])
+        build = _builder(cls)
         assert build is not None
         return build(fields)
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError, RecursionError) as error:

@@ -96,7 +96,7 @@ class FixCombinations:
         for failure in self._failures(path):
             async for fix in self._trials.one_by_one(failure):
                 identity = self.identity(failure, fix)
-                if not _fits(fix, chosen) or identity in before:
+                if not _fits(fix, chosen) or identity in before or fix.rejects_inputs:
                     continue
                 if fix not in chosen and (await self._trials.prove(failure, fix)).verdict not in wanted:
                     given_up.add(identity)

@@ -106,9 +106,12 @@ class FixTrials:
                     yield fix
 
     def in_order(self, failure: Failure, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
-        """``fixes``, first those that may also fix what another capture that counts for the target rejects there."""
+        """``fixes``, first those that may also fix what another capture that counts for the target rejects there.
+
+        Those that can't be proven come last.
+        """
         others = {fix.changes for other in self._of_other_captures(failure) for fix in self._found(other)}
-        return tuple(sorted(fixes, key=lambda fix: fix.changes not in others))
+        return tuple(sorted(fixes, key=lambda fix: (fix.rejects_inputs, fix.changes not in others)))
 
     def _found(self, failure: Failure) -> tuple[Fix, ...]:
         results = self._scheduler.results
@@ -143,8 +146,8 @@ class FixTrials:
         ]
 
     def first_fixes(self, failure: Failure) -> tuple[Fix, ...]:
-        """The edits that are tried for a failure: those that can't be proven only if there are few others."""
-        return tuple(sorted(self.fixes(failure), key=lambda fix: fix.rejects_inputs)[:MOST_FIXES])
+        """The edits that are tried for a failure."""
+        return self.fixes(failure)[:MOST_FIXES]
 
     def known(self, failure: Failure, fix: Fix) -> Proof | None:
         """The proof of ``fix``; None if the fix has not been tried for the latest report of the failure."""
@@ -300,6 +303,7 @@ class FixTrials:
             return tuple(fix for fix in found if fix.adds_operator <= last.adds_operator and not fix.rejects_inputs)
 
         same = [(fix, proof) for fix, proof in proofs if fix.adds_operator == last.adds_operator]
+        same = [(fix, proof) for fix, proof in same if not fix.rejects_inputs]
         found = await proven_chain(same, lines_of, read, further, attempt)
         if found is not None:
             fix, proof = found

@@ -33,10 +33,13 @@ def problem_lines(problem: Problem, documents: Documents) -> Iterator[str]:
 
 
 def best_fix(problem: Problem) -> Fix | None:
-    """A proven edit if there is one, otherwise one that was not refuted; of several, the one that changes the least."""
+    """A proven edit if there is one, otherwise one that was not refuted; of several, the one that changes the least.
+
+    One that rejects inputs is the best only if there is no other.
+    """
     verdicts = {fix: proof.verdict for fix, proof in problem.proofs.items()}
     left = [fix for fix in problem.fixes if verdicts.get(fix) != "refuted"]
-    return min(left, key=lambda fix: (verdicts.get(fix) != "proven", _size(fix)), default=None)
+    return min(left, key=lambda fix: (verdicts.get(fix) != "proven", fix.rejects_inputs, _size(fix)), default=None)
 
 
 def edit_lines(fix: Fix, documents: Documents) -> Iterator[str]:

@@ -50,8 +50,18 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
         ]
         text = f"\n{source.indent(statement)}".join(checks) + "".join(f"\n{line}" for line in lines)
         title = f"Require {' and '.join(map(_in_one_line, checked))}"
-        rejects_inputs = not raises(left_out) and not all(isinstance(each, ast.Pass) for each in left_out)
-        yield Fix(title, (*torch.changes, source.replaced(statement, text)), rejects_inputs=rejects_inputs)
+        yield Fix(title, (*torch.changes, source.replaced(statement, text)), rejects_inputs=_may_go_on(left_out))
+
+
+def _may_go_on(block: list[ast.stmt]) -> bool:
+    """Whether a block does something, and does not end by raising an error."""
+    does_nothing = (ast.Pass, ast.Global, ast.Nonlocal)
+    does = [each for each in block if not isinstance(each, does_nothing) and not isinstance(_value(each), ast.Constant)]
+    return bool(does) and not raises(block) and not isinstance(block[-1], ast.Raise)
+
+
+def _value(statement: ast.stmt) -> ast.expr | None:
+    return statement.value if isinstance(statement, ast.Expr) else None
 
 
 def _in_one_line(text: str) -> str:

@@ -84,6 +84,12 @@ def test_the_other_side_is_offered_too(tmp_path: Path) -> None:
         ("if h == self.window:\n    return x\nx = self.layer(x)", False),
         ("if h == self.window:\n    x = self.layer(x)\nelse:\n    raise ValueError(h)", False),
         ("if h == self.window:\n    x = self.layer(x)\nelse:\n    pass", False),
+        ("if h == self.window:\n    x = self.layer(x)\nelse:\n    ...", False),
+        (
+            "if h == self.window:\n    x = self.layer(x)\nelse:\n    for size in (4, 8):\n"
+            "        if size == w:\n            continue\n        print(size)\n    raise ValueError(h)",
+            False,
+        ),
         ("if h == self.window:\n    x = self.layer(x)\nelif w > 4:\n    raise ValueError(h)", True),
     ],
 )

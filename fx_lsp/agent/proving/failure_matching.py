@@ -86,12 +86,6 @@ class FoundFailures:
         elsewhere -= {place for place, _, _ in self.lines.intersection(lines)}
         return not (mended - self.places or elsewhere)
 
-    def first_only(self) -> FoundFailures:
-        """These failures without those behind the first one."""
-        first = Counter(place for place, _ in self.reported[:1])
-        lines = frozenset(line for line in self.lines if line[0] in first)
-        return dataclasses.replace(self, places=first, certain=first, lines=lines, reported=self.reported[:1])
-
     def first_at(self, places: Collection[Place]) -> Failure | None:
         """The first failure at one of ``places``."""
         return next((failure for place, failure in self.reported if place in places), None)

@@ -149,8 +149,6 @@ class _EditProof:
             return
         mended = comparable(before.found, after, Counter(before.places), edit.edited_lines(), edit.gone_lines())
         check_mended(before.found, after, mended)
-        # Whatever its inputs are, a trace begins like this.
-        self._context.check_places(before.found, after.first_only(), Counter(before.places))
         if edit.fixes_argument:
             check_raised(before.found, after)
 

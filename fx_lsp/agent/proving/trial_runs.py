@@ -100,10 +100,11 @@ def run_on_inputs(
     if search.any_values:
         inputs = apart(partial(for_any_values, program.built.root, inputs))
     found = FoundInputs(inputs, gradients, missed)
-    runs = runs_on(apart, program, search, found)
+    watched = dict.fromkeys((*search.watched, *missed))  # these inputs may reach what others did not
+    runs = runs_on(apart, program, replace(search, watched=[*watched]), found)
     gradients = "none" if runs.observations[0].gradients is None else gradients
-    missed = missed.union(runs.missed)
-    return runs, replace(found, gradients=gradients, missed=missed, observations=runs.observations)
+    found = replace(found, gradients=gradients, missed=frozenset(runs.missed), observations=runs.observations)
+    return replace(runs, missed=tuple(part for part in runs.missed if part in search.watched)), found
 
 
 def runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: FoundInputs) -> ProgramRuns:

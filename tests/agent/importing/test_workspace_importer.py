@@ -93,6 +93,28 @@ async def test_a_folder_of_scripts_does_not_hide_the_installed_package_of_its_na
         assert (report.outcome, report.failures) == ("traced", ())
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("other.py", "from pluggy import PluginManager"), ("_hooks.py", "from pluggy._hooks import HookimplMarker")],
+    ids=["the file needs the package itself", "the package has the module, too"],
+)
+async def test_a_folder_hides_no_package_that_a_file_in_it_may_mean(client: Client, name: str, text: str) -> None:
+    client.write("pluggy/utils/names.py", "")
+    client.write(f"pluggy/{name}", "import pluggy.utils.names\n" if name == "other.py" else "")
+    imported = text.rpartition(" ")[2]
+    text = f"{text}\n\ndef model(x):\n    return x * len({imported}.__name__)\n"
+    report = (await client.trace(client.write("pluggy/run.py", text), "model")).only
+    assert (report.outcome, report.failures) == ("traced", ())
+
+
+async def test_a_package_of_the_workspace_comes_before_a_folder_of_its_name(client: Client) -> None:
+    client.write("pluggy/double.py", "def f(x):\n    return x - 1\n")
+    client.write("app/pluggy/__init__.py", "")
+    client.write("app/pluggy/double.py", "def f(x):\n    return x * 2\n")
+    file = client.write("app/train.py", "from pluggy.double import f\n\ndef model(x):\n    return f(x)\n")
+    assert "x * 2" in (await client.trace(file, "model")).only.code
+
+
 async def test_relative_imports_in_a_package(client: Client) -> None:
     client.write("zoo/__init__.py", "from .nets import model\n")
     client.write("zoo/types.py", "raise RuntimeError('not what anybody asked for')\n")

@@ -36,6 +36,7 @@ def test_bytes_survive_encoding_and_decoding() -> None:
         b"\0",
         b'{"attached": "pickled"}',
         b'{"message": "Cancel", "attached": 3}\0x',
+        b'{"message": "Heartbeat", "attached": "id"}\0x',
         b"{}",
         b"[]",
         b"null",

@@ -90,18 +90,6 @@ def test_what_is_known_is_confirmed_with_one_input_if_that_reaches_the_edit(
     assert runs.read_text() == "."
 
 
-def test_an_edit_after_which_a_trace_first_fails_elsewhere_is_refuted_without_inputs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = program("n = count(x)\nreturn x if n > 2 else -x", before="def count(x):\n    return len(x)\n")
-    wrapped = text.replace("def count(x)", "@torch.fx.wrap\ndef count(x)")
-    request = dataclasses.replace(request_in(tmp_path, new="", text=text), edited={str(tmp_path / "net.py"): wrapped})
-    monkeypatch.setattr(trial_runs, "searched_inputs", no_search)
-    with pytest.raises(ProofEnded, match="after the edit, tracing fails at `n > 2`") as ended:
-        proven(request)
-    assert ended.value.verdict == "refuted"
-
-
 def test_what_is_too_large_to_remember_is_observed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proof_memory, "packed", _packed_unless_observed)
     known = proven(request_in(tmp_path, new="x.shape[0]"))
