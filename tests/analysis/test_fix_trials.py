@@ -147,6 +147,12 @@ async def test_an_edit_that_can_not_be_proven_is_not_tried(tmp_path: Path, monke
         assert not attempts
         assert trials.known(failure, rejecting[0]) == proofs[0]
 
+        async def refuse(*args: Any, **kwargs: Any) -> Proof:
+            return Proof(0, "refuted", "as this test wants it")
+
+        monkeypatch.setattr(trials, "attempt", refuse)
+        assert await engine.proofs.combinations.prove_together(str(file), unproven=True) is None
+
 
 ALWAYS_EVEN = """\
 import torch
