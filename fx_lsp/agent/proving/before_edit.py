@@ -158,7 +158,7 @@ class BeforeEdit:
     def _of_twins(self) -> ProgramBefore | None:
         """What the small twins do; None if there are none, or if the edit can't be tried on them.
 
-        If only twins are asked for, the result may be one of which no input reaches all the code that the edit replaces.
+        If only twins are asked for, no input of the one that was run may reach all the code that the edit replaces.
         """
         twins, lacking = self.twins() or (), None
         for at, sizes in enumerate(twins[:1] if self._context.edit.fixes_argument else twins):

@@ -24,6 +24,9 @@ MOST_TIMES_OVER = 2
 CALL = 400_000
 """What a call to a function of torch counts as, besides the operations on numbers: Python takes its time, too."""
 
+CALL_ON_META = 600_000
+"""What a call on the meta device counts as in addition: nothing is computed, but Python code stands in for kernels."""
+
 WRITTEN = 8
 """How many multiplications take as long as writing one number to new memory."""
 
@@ -116,7 +119,7 @@ def _operations(name: str, args: tuple[Any, ...], output: Any) -> int:
     tensors = [argument for argument in args[:3] if isinstance(argument, torch.Tensor)]
     outputs = tensors_of([output])
     if any(tensor.is_meta for tensor in outputs):
-        return 0  # nothing is computed
+        return CALL_ON_META
     count = sum(tensor.numel() for tensor in outputs)
     written = WRITTEN * sum(tensor.numel() for tensor in outputs if not tensor._is_view())
     return max(written, _multiplications(name, args, tensors, count))

@@ -44,9 +44,10 @@ from fx_lsp.agent.proving.twins.smaller_numbers import (
     scaled,
     smaller,
 )
-from fx_lsp.agent.proving.twins.twin_inputs import accepts_scaled, input_by_shape
+from fx_lsp.agent.proving.twins.twin_inputs import SHARE, accepts_scaled, input_by_shape
 from fx_lsp.agent.random_seeds import seed
 from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.searching.search_budget import SearchBudget
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fxcore.explore import explore
 from fxcore.explore.guess_inputs import guess_inputs
@@ -121,6 +122,8 @@ class _TwinSearch:
         self._file = file
         self._target = target
         self._builds = 0
+        self._budget = SearchBudget(SHARE)
+        """For runs of twins."""
         self._parts = 0
         """How many submodules were built and how many nodes were recorded."""
         constructors = SizedConstructors({})
@@ -282,7 +285,9 @@ class _TwinSearch:
         return False
 
     def _accepts(self, twin: Built | None, sizes: Sizes) -> bool:
-        return twin is not None and self.given is not None and accepts_scaled(twin.root, sizes, self.given)
+        return (
+            twin is not None and self.given is not None and accepts_scaled(twin.root, sizes, self.given, self._budget)
+        )
 
     def _counts_layers(self, size: Size) -> bool:
         """Whether a large number determines how many submodules there are, as a number of layers does."""

@@ -21,7 +21,7 @@ from fx_lsp.agent.searching.search_budget import SearchBudget
 from fx_lsp.agent.searching.solved_inputs import solutions
 
 SHARE = 1 / 2
-"""The share of the budget of a search for inputs that is spent on the model itself."""
+"""The share of the budget of a search for inputs that is spent on the model itself, and on its twins."""
 
 MOST_SCALED = 12
 """How many inputs of a twin are tried, the likeliest first."""
@@ -40,11 +40,15 @@ def input_by_shape(root: Callable[..., Any]) -> Input | None:
     return None
 
 
-def accepts_scaled(twin: Callable[..., Any], sizes: Sizes, given: Input) -> bool:
-    """Whether a ``twin``, a model that was built with ``sizes``, accepts inputs like ``given``, one of the model's."""
-    with suppress(Exception):
+def accepts_scaled(twin: Callable[..., Any], sizes: Sizes, given: Input, budget: SearchBudget) -> bool:
+    """Whether a ``twin``, a model that was built with ``sizes``, accepts inputs like ``given``, one of the model's.
+
+    Once the ``budget`` is used up, no twin does.
+    """
+    with suppress(Exception), budget:
         weights = MetaWeights(twin)
-        return any(_runs(twin, weights, one) for one in islice(scaled_inputs(given, {}, sizes), MOST_SCALED))
+        scaled = islice(scaled_inputs(given, {}, sizes), MOST_SCALED)
+        return any(budget.may_run() and _runs(twin, weights, one) for one in scaled)
     return False
 
 
