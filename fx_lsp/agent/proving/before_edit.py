@@ -274,7 +274,12 @@ class BeforeEdit:
         """What a function of the program with ``sizes`` does, and its side effects. Raises `ProofEnded`."""
         apart, key = self._context.apart(), f"{alone.key} {key_of(sizes)}"
         search = replace(search, has_gradients=alone.has_gradients)
+        of_functions, called = self._known.of_functions, f"{alone.path} {alone.name} {key_of(sizes)}"
+        if alone.statements is None and called in of_functions:  # for another part, which begins in the same way
+            search = replace(search, similar=[of_functions[called]])
         runs = self._run(key, function, search)
+        if alone.statements is None:
+            of_functions[called] = runs.inputs[0]
         found = self._known.inputs[key]
         assert isinstance(found, FoundInputs)
         if others := apart(partial(inputs_of_other_kinds, function, found)):

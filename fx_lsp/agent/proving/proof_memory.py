@@ -63,6 +63,8 @@ class Findings:
     inputs: dict[str, FoundInputs | ProofEnded] = field(default_factory=dict)
     """The inputs that were found, or that none can be found: by `key_of` or, for a function that is run alone, by its
     file and name."""
+    of_functions: dict[str, Input] = field(default_factory=dict)
+    """By the file and the name of a function that is run alone, and by `key_of`: an input that it has accepted."""
     failures: dict[str, FoundFailures] = field(default_factory=dict)
     """By capture and `key_of`: where it breaks, with guessed inputs."""
     met: dict[str, FoundFailures] = field(default_factory=dict)
@@ -119,7 +121,7 @@ class Findings:
     def remembered(self, file: ImportedFile, overlays: Mapping[str, str]) -> Remembered | None:
         """The findings as a message, without what is too large; None if they can't be pickled."""
         files = file.workspace.dependencies
-        for known in (self, self._without_observations(), replace(self, inputs={}, accepted={})):
+        for known in (self, self._without_observations(), replace(self, inputs={}, of_functions={}, accepted={})):
             with suppress(Exception):  # an input may hold an object of the user's, and a file may be gone
                 if len(pickled := packed(known)) <= LONGEST:
                     return Remembered(files, _digest(files, overlays), pickled)

@@ -228,11 +228,14 @@ def _searched(file: ImportedFile, program: Program, search: InputSearch) -> Sear
             (Input(given.args, {**given.kwargs, **fixed}) for given in inputs)
             for inputs in (search.similar, search.others)
         )
-        guesses = itertools.chain(similar, candidates(root, fixed, known, source, file.namespace))
-        cheap = itertools.takewhile(lambda _: budget.has_left(SHARE_FOR_CANDIDATES), guesses)
+        guesses = candidates(root, fixed, known, source, file.namespace)
+        alike, cheap = (
+            itertools.takewhile(lambda _: budget.has_left(SHARE_FOR_CANDIDATES), given) for given in (similar, guesses)
+        )
         with budget:
             inputs = find_inputs(
                 itertools.chain(
+                    alike,
                     _from_whole(file, search, may_run),
                     cheap,
                     _from_host(file, root, search, may_run),

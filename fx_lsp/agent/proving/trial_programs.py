@@ -53,12 +53,12 @@ def side_effects(program: Program, inputs: Collection[Input], *, requires_grad: 
     ``requires_grad`` is as for `effects_of`. Raises `ProofEnded` if that is not known.
     """
     found = []
-    for given in inputs:
-        ChildRunner.go_on()
-        try:
-            found.append(effects_of(program.built.root, given, requires_grad=requires_grad))
-        except UnknownEffects as what:
-            raise ProofEnded("untried", f"`{program.built.root.__qualname__}` {what}", True) from None
+    try:
+        for effects in effects_of(program.built.root, *inputs, requires_grad=requires_grad):
+            ChildRunner.go_on()
+            found.append(effects)
+    except UnknownEffects as what:
+        raise ProofEnded("untried", f"`{program.built.root.__qualname__}` {what}", True) from None
     return *found, weights_after(program.built.root)
 
 

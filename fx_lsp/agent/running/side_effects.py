@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import inspect
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -26,16 +26,23 @@ class UnknownEffects(Exception):
     """What a function does to the rest of the program is not known; the text says what it does, as a verb phrase."""
 
 
-def effects_of(function: Callable[..., Any], given: Input, *, requires_grad: bool = False) -> Effects:
-    """The side effects of a call. Raises `UnknownEffects`, and what the function raises.
+def effects_of(function: Callable[..., Any], *inputs: Input, requires_grad: bool = False) -> Iterator[Effects]:
+    """The side effects of a call with each of ``inputs``. Raises `UnknownEffects`, and what the function raises.
 
     With ``requires_grad``, the given tensors require gradients: then it counts through which results these flow. What
     the call sets anew in attributes of modules counts as part of its output. What it writes to weights and buffers does
     not count: see `weights_after`.
     """
     kept = kept_by(function, function)
-    output, arguments = call(function, given, {} if requires_grad else None)
-    now = kept_by(function, function)
+    for given in inputs:
+        output, arguments = call(function, given, {} if requires_grad else None)
+        now = kept_by(function, function)
+        yield _effects(function, kept, now, output, arguments)
+        kept = now
+
+
+def _effects(function: Callable[..., Any], kept: Kept, now: Kept, output: Any, arguments: Any) -> Effects:
+    """The side effects of a call: ``kept`` is what was kept before, and ``now`` what is kept after it."""
     new = [place for place, values in now.items() if place not in kept or kept[place][0] is not values[0]]
     anew = {place: now[place][0] for place in new if place.of_module}
     if any(place not in anew for place in changed_places(kept, now)):

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fx_lsp.agent.running.observation import Input
-from fx_lsp.agent.running.side_effects import UnknownEffects, effects_of, weights_after
+from fx_lsp.agent.running.side_effects import Effects, UnknownEffects, effects_of, weights_after
 
 
 class Settings:
@@ -70,42 +70,58 @@ class Net(torch.nn.Module):
 GIVEN = Input((torch.rand(3, 2),))
 
 
+def effects(function: Any) -> Effects:
+    """The side effects of a call with `GIVEN`."""
+    (found,) = effects_of(function, GIVEN)
+    return found
+
+
+def test_a_call_is_compared_with_what_the_one_before_has_left() -> None:
+    net = Net()
+    assert [*effects_of(net.keeping, GIVEN, GIVEN)] == [effects(Net().keeping), effects(net.keeping)]
+    calls = effects_of(net.sharing, GIVEN, GIVEN)
+    next(calls)
+    net.counts[0] = 1
+    with pytest.raises(UnknownEffects, match="keeps"):
+        next(calls)
+
+
 @pytest.mark.parametrize("method", [Net.changing, Net.counting])
 def test_what_is_kept_may_change_at_any_depth(method: Any) -> None:
     with pytest.raises(UnknownEffects, match="keeps"):
-        effects_of(method.__get__(Net()), GIVEN)
+        effects(method.__get__(Net()))
 
 
 @pytest.mark.parametrize(
     ("method", "other"), [(Net.returning_array, Net.copying_array), (Net.keeping, Net.keeping_copy)]
 )
 def test_arrays_may_share_memory(method: Any, other: Any) -> None:
-    assert effects_of(method.__get__(Net()), GIVEN) == effects_of(method.__get__(Net()), GIVEN)
-    assert effects_of(method.__get__(Net()), GIVEN) != effects_of(other.__get__(Net()), GIVEN)
+    assert effects(method.__get__(Net())) == effects(method.__get__(Net()))
+    assert effects(method.__get__(Net())) != effects(other.__get__(Net()))
 
 
 def test_an_object_that_can_not_be_compared_is_not_set_unnoticed() -> None:
     with pytest.raises(UnknownEffects, match="object of type"):
-        effects_of(Net().keeping_object, GIVEN)
+        effects(Net().keeping_object)
 
 
 def test_a_setting_of_torch_is_kept() -> None:
     with torch.enable_grad(), pytest.raises(UnknownEffects):
-        effects_of(Net().setting, GIVEN)
+        effects(Net().setting)
 
 
 def test_what_is_shared_may_be_at_any_depth() -> None:
     net = Net()
-    assert effects_of(net.sharing, GIVEN) != effects_of(net.copying, GIVEN)
+    assert effects(net.sharing) != effects(net.copying)
 
 
 def test_weights_may_be_changed_unnoticed_by_torch() -> None:
     net = Net()
     before = weights_after(net.shifting)
-    effects_of(net.sharing, GIVEN)
+    effects(net.sharing)
     net.norm.weight.data.clone().add_(1)
     assert weights_after(net.shifting)[:2] == before[:2]  # batch norm has counted in its buffers
-    effects_of(net.shifting, GIVEN)
+    effects(net.shifting)
     assert [one == other for one, other in zip(weights_after(net.shifting)[:2], before, strict=False)] == [False, True]
 
 
