@@ -24,6 +24,7 @@ from fx_lsp.agent.importing.namespace_packages import meant_folders
 from fx_lsp.agent.importing.script_definitions import first_work, run_definitions
 from fx_lsp.agent.importing.workspace_roots import Roots, real
 from fx_lsp.agent.messages import NOTEBOOK, Failure, Span, Step, Trace
+from fx_lsp.agent.processes.scratch_folder import original_of
 
 _PACKAGES = re.compile(r"^\s*(?:from|import)\s+(\w+)\.\w", re.MULTILINE)
 """The names of packages of which a file imports a part."""
@@ -318,11 +319,24 @@ class _Finder(importlib.abc.MetaPathFinder):
             if finder is self or (spec := finder.find_spec(fullname, path, target)) is None:
                 continue
             if spec.origin is not None and spec.has_location:
+                _leave_scratch_folder(spec)
                 self._workspace.found(spec.origin)
                 if isinstance(spec.loader, importlib.machinery.SourceFileLoader) and self._workspace.owns(spec.origin):
                     spec.loader = self._workspace.loader(fullname, spec.origin)
             return spec
         return self._workspace.provide(fullname) if path is None else None
+
+
+def _leave_scratch_folder(spec: importlib.machinery.ModuleSpec) -> None:
+    """Have a module of the working directory, found by a relative path, loaded from there, not through a link."""
+    assert spec.origin is not None
+    if (origin := original_of(spec.origin)) == spec.origin:
+        return
+    spec.origin = origin
+    if isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+        spec.loader.path = origin
+    if spec.submodule_search_locations is not None:
+        spec.submodule_search_locations = [original_of(folder) for folder in spec.submodule_search_locations]
 
 
 def _is_package(folder: Path, wanted: str) -> bool:

@@ -59,6 +59,18 @@ def move_into(scratch: Path) -> None:
     keep_caches_in(str(scratch))
 
 
+def original_of(path: str) -> str:
+    """``path`` without the link of `move_into` that it goes through, if this process has moved into a scratch folder."""
+    scratch = tempfile.gettempdir() + os.sep
+    if not path.startswith(scratch):
+        return path
+    name, *below = os.path.normpath(path.removeprefix(scratch)).split(os.sep)
+    try:
+        return os.path.join(os.readlink(scratch + name), *below)  # noqa: PTH115, PTH118 (strings, as Python has them)
+    except OSError:  # it is no link
+        return path
+
+
 def remove(scratch: Path) -> None:
     """Remove the folder and its contents as completely as possible."""
     with contextlib.suppress(RecursionError):

@@ -11,6 +11,7 @@ import pytest
 
 from fx_lsp.agent.messages import Limits, Report
 from tests.agent.client import Client, text_at
+from tests.agent.conftest import Connect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -804,6 +805,18 @@ from sizes import half
     report = (await client.trace(client.write("model/net.py", text), "half")).only
     assert report.failures[0].chain[-1].span.file == sizes
     assert [kind for kind, _ in noticed(report)] == ["missing-package"]
+
+
+async def test_a_module_of_the_working_directory_is_reported_where_it_is(connect: Connect) -> None:
+    client = connect()
+    part = client.write("lib/zoo/part.py", "def half(x):\n    return x / len(x)\n")
+    client.write("lib/zoo/__init__.py", "")
+    text = "import sys\nsys.path.insert(0, './lib')\nfrom zoo.part import half\n\ndef model(x):\n    return half(x)\n"
+    file = client.write("net.py", text)
+    report = (await client.trace(file, "model")).only
+    assert [step.span.file for step in report.failures[0].chain] == [file, part]
+    overlay = {part: "def half(x):\n    return x.sin()\n"}
+    assert "sin" in (await client.trace(file, "model", overlays=overlay)).only.code
 
 
 async def test_modules_below_a_failing_package_are_still_imported(client: Client) -> None:
