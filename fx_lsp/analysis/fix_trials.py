@@ -242,7 +242,7 @@ class FixTrials:
         alone = alone or await self._function_alone(failure, fix, path, traced)
         if alone.verdict == "proven":
             return alone
-        return proof if within.verdict == "untried" else within
+        return proof if within.verdict == "untried" and not within.unreached else within
 
     async def _function_alone(self, failure: Failure, fix: Fix, path: str, traced: Traced) -> Proof:
         """Try ``fix`` on only the function that it changes.
@@ -264,8 +264,12 @@ class FixTrials:
     ) -> Proof:
         """Try ``fix`` in the models that contain a target; the first proof that says something, or else the last one.
 
+        If the target was traced as a part of a model, only that is tried: it may set up the part before it calls it.
+
         ``most_unreached``: once no input has reached the code in that many models, the fix is tried in no other.
         """
+        if self._host(path, traced) is not None and not fix.is_directive:
+            return await self.attempt(path, traced, [failure], fix, whole_host=True, further=further, twins_only=True)
         proof = Proof(0, "untried", "no model that contains the target was found, or can be built in time")
         _, in_vain = self._no_models.setdefault(id(traced.report), (traced.report, set()))
         for model in self._models_around(path, traced):
@@ -349,6 +353,7 @@ class FixTrials:
         function_only: bool = False,
         capture: Capture | None = None,
         host: Recipe | None = None,
+        whole_host: bool = False,
         further: Sequence[Span] = (),
     ) -> Proof:
         """Try a fix of several failures of one target. ``own``: the changes that fix these, if not all of them do.
@@ -356,8 +361,8 @@ class FixTrials:
         ``full_size``: try it on the target itself, even if there are small twins. ``function_only``: run only the
         function that the edit changes. ``capture``: the one that has the failures or, if there are none, the one that
         must not fail more often after the edit; None means that of the failures, or ``fx``. ``host``: try it on the
-        first submodule of the target's class in what this recipe builds; None means what was traced. ``twins_only`` and
-        ``further``: as in `Prove`.
+        first submodule of the target's class in what this recipe builds; None means what was traced. ``whole_host``: try it
+        on all of what that builds. ``twins_only`` and ``further``: as in `Prove`.
         """
         snapshot = self._scheduler.documents.snapshot()
         edited = applied(fix.changes, snapshot.lines_of)
@@ -367,7 +372,10 @@ class FixTrials:
         if path in edited:
             (target,) = await self._scheduler.completed(path, [target])
         host = host or self._host(path, traced)
-        before, target = (_as_traced(each, traced.report, host) for each in (traced.target, target))
+        before, target = (
+            _whole(each, host) if host and whole_host else _as_traced(each, traced.report, host)
+            for each in (traced.target, target)
+        )
         workspace, limits = self._scheduler.workspace, self._scheduler.settings_of(path).limits
         if capture is None:
             capture = rule_for(failures[0].kind).capture if failures else "fx"
@@ -449,6 +457,11 @@ def _as_traced(target: Target, report: Report | None, host: Recipe | None) -> Ta
     own = target.recipe
     recipe = replace(host, is_host=True, concrete_args=own.concrete_args, tracer=own.tracer, leaves=own.leaves)
     return replace(target, recipe=recipe, fallbacks=())
+
+
+def _whole(target: Target, host: Recipe) -> Target:
+    """What the recipe of a target's host builds, as a target."""
+    return replace(target, recipe=replace(host, is_host=False), symbol=None, fallbacks=())
 
 
 def has_part(recipe: Recipe, shown: str) -> bool:

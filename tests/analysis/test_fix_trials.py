@@ -197,6 +197,58 @@ async def test_a_function_is_run_alone_before_a_large_program_if_no_input_of_a_t
         assert [attempt.of_lone_twin for attempt in attempts] == [True, False]
 
 
+SET_UP_BY_ITS_HOST = """\
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.norm = nn.LayerNorm(dim)
+        self.size = None
+
+    def forward(self, x):
+        assert x.shape[1] == self.size * self.size, "wrong size"
+        return self.norm(x)
+
+
+class Net(nn.Module):
+    def __init__(self, dim=16):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(dim) for _ in range(2))
+
+    def forward(self, x):
+        if x.shape[-1] > 1_000_000:
+            raise ValueError("too wide")
+        x = nn.functional.adaptive_avg_pool1d(x.transpose(1, 2), 16).transpose(1, 2)
+        for block in self.blocks:
+            block.size = 4
+            x = block(x)
+        return x
+
+
+Net()
+"""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_part_that_its_host_sets_up_is_tried_in_all_of_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(SET_UP_BY_ITS_HOST, encoding="utf-8")
+    async with traced_in(tmp_path, file) as engine:
+        trials = engine.proofs.trials
+        traced = engine.results[str(file)].traced["class:Block"]
+        assert traced.report is not None
+        (failure,) = traced.report.failures
+        fix = trials.first_fixes(failure)[0]
+        attempts = recorded_attempts(trials, monkeypatch)
+        assert (await trials.prove(failure, fix)).verdict == "proven"
+        assert [attempt.reason for attempt in attempts[:-1]] == ["the failure did not occur again"]
+
+
 LIBRARY = """\
 import torch
 

@@ -325,7 +325,7 @@ class BeforeEdit:
             # One on the other side of a branch is found if inputs lead there.
             is_beyond = all(failure.other_side for failure in self._request.failures)
             why = "no input leads the trace to the failure" if is_beyond else "the failure did not occur again"
-            raise ProofEnded("untried", why)
+            raise ProofEnded("untried", why, lacks_inputs=True)  # it may occur where another program runs this one
         before = ProgramBefore(found, None, self.mended, runs, sizes=sizes)
         return self._described(before, program) if program else before
 
@@ -349,7 +349,7 @@ class BeforeEdit:
     def _runs(self, sizes: Sizes, *, few: bool = False, share: float = 1.0) -> tuple[Program, ProgramRuns]:
         """The program that is built with ``sizes``, and what it does. ``few`` and ``share`` are as in `InputSearch`."""
         known, key = self._known, self._key(sizes)
-        found = known.inputs.get(key)
+        found = known.inputs.get(key) or known.costly.get(key_of(sizes))
         if isinstance(found, ProofEnded):
             raise found
         program, not_run = self._built(sizes)
@@ -357,7 +357,12 @@ class BeforeEdit:
         search = self._search(program, not_run)
         search = replace(search, few=few, share=share)
         search = replace(search, similar=known.similar_inputs(sizes), others=known.other_inputs(sizes))
-        runs = self._run(key, program, search)
+        try:
+            runs = self._run(key, program, search)
+        except ProofEnded as end:
+            if end.is_costly and share == 1.0:
+                known.costly[key_of(sizes)] = end
+            raise
         known.accept(sizes, runs.inputs)
         if known.inputs[key] is not found:
             known.met.pop(key, None)
