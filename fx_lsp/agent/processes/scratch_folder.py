@@ -60,13 +60,13 @@ def move_into(scratch: Path) -> None:
 
 
 def original_of(path: str) -> str:
-    """``path`` without the link of `move_into` that it goes through, if this process has moved into a scratch folder."""
+    """``path`` without the link of `move_into` that it goes through, if this process is in a scratch folder."""
     scratch = tempfile.gettempdir() + os.sep
     if not path.startswith(scratch):
         return path
-    name, *below = os.path.normpath(path.removeprefix(scratch)).split(os.sep)
+    name, *below = Path(os.path.normpath(path.removeprefix(scratch))).parts
     try:
-        return os.path.join(os.readlink(scratch + name), *below)  # noqa: PTH115, PTH118 (strings, as Python has them)
+        return str(Path(scratch, name).readlink().joinpath(*below))
     except OSError:  # it is no link
         return path
 
