@@ -361,8 +361,8 @@ class FixTrials:
         ``full_size``: try it on the target itself, even if there are small twins. ``function_only``: run only the
         function that the edit changes. ``capture``: the one that has the failures or, if there are none, the one that
         must not fail more often after the edit; None means that of the failures, or ``fx``. ``host``: try it on the
-        first submodule of the target's class in what this recipe builds; None means what was traced. ``whole_host``: try it
-        on all of what that builds. ``twins_only`` and ``further``: as in `Prove`.
+        first submodule of the target's class in what this recipe builds; None means what was traced.
+        ``whole_host``: try it on all of what that builds. ``twins_only`` and ``further``: as in `Prove`.
         """
         snapshot = self._scheduler.documents.snapshot()
         edited = applied(fix.changes, snapshot.lines_of)
