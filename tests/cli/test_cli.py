@@ -190,8 +190,8 @@ class TestCheck:
             'Insert torch.fx.wrap("pad_to_multiple") in encoder.py',
             "Move the if into _pad_to_multiple_x and record its call",
             "Always run the body of this `if`",
-            "Require missing <= 0",
             "Require missing > 0",
+            "Require missing <= 0",  # this one leaves out code
         ]
 
     def test_the_fixes_mend_what_they_are_for(self, tmp_path: Path) -> None:
