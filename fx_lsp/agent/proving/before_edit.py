@@ -349,7 +349,7 @@ class BeforeEdit:
     def _runs(self, sizes: Sizes, *, few: bool = False, share: float = 1.0) -> tuple[Program, ProgramRuns]:
         """The program that is built with ``sizes``, and what it does. ``few`` and ``share`` are as in `InputSearch`."""
         known, key = self._known, self._key(sizes)
-        found = known.inputs.get(key) or known.costly.get(key_of(sizes))
+        found = known.inputs.get(key)
         if isinstance(found, ProofEnded):
             raise found
         program, not_run = self._built(sizes)
@@ -357,12 +357,7 @@ class BeforeEdit:
         search = self._search(program, not_run)
         search = replace(search, few=few, share=share)
         search = replace(search, similar=known.similar_inputs(sizes), others=known.other_inputs(sizes))
-        try:
-            runs = self._run(key, program, search)
-        except ProofEnded as end:
-            if end.is_costly and share == 1.0:
-                known.costly[key_of(sizes)] = end
-            raise
+        runs = self._run(key, program, search)
         known.accept(sizes, runs.inputs)
         if known.inputs[key] is not found:
             known.met.pop(key, None)

@@ -63,8 +63,6 @@ class Findings:
     inputs: dict[str, FoundInputs | ProofEnded] = field(default_factory=dict)
     """The inputs that were found, or that none can be found: by `key_of` or, for a function that is run alone, by its
     file and name."""
-    costly: dict[str, ProofEnded] = field(default_factory=dict)
-    """By `key_of`: that no inputs were found since a run does too much, whatever value an edit gives to an input."""
     of_functions: dict[str, Input] = field(default_factory=dict)
     """By the file and the name of a function that is run alone, and by `key_of`: an input that it has accepted."""
     failures: dict[str, FoundFailures] = field(default_factory=dict)

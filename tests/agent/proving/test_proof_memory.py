@@ -216,26 +216,6 @@ def test_a_program_is_not_run_if_its_twin_is_too_costly(tmp_path: Path, monkeypa
     assert mark.read_text() == "."
 
 
-def test_a_program_that_does_too_much_is_not_run_with_another_fixed_value(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def costly(*_: object) -> None:
-        raise ProofEnded("untried", "it takes too long", True, is_costly=True)
-
-    told: list[Any] = []
-    request = request_in(tmp_path, new="x.shape[0]")
-    with monkeypatch.context() as first:
-        first.setattr(trial_runs, "searched_inputs", costly)
-        with pytest.raises(ProofEnded):
-            _EditProof(request, (), None, told.append).run()
-    fixed = dataclasses.replace(request.target.recipe, concrete_args=Snippet("dict(x=None)", 1))
-    request = dataclasses.replace(request, edited_target=dataclasses.replace(request.target, recipe=fixed))
-    monkeypatch.setattr(trial_runs, "searched_inputs", no_search)
-    runs = unpacked(_EditProof(request, (), told[0], list[object]().append)._examined(small=True).before).runs
-    assert isinstance(runs, ProofEnded)
-    assert runs.reason == "it takes too long"
-
-
 @pytest.mark.parametrize(("fixed", "reason"), [("y=None", "nothing runs"), ("y=1", "searched again")])
 def test_inputs_are_not_searched_for_anew_for_the_defaults(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fixed: str, reason: str
