@@ -216,24 +216,17 @@ class FixTrials:
         proof = proof or await self.attempt(path, traced, [failure], fix, twins_only=True)
         alone = None
         if proof.of_lone_twin:
-            alone = await self._function_alone(failure, fix, path, traced)
-            if alone.verdict == "proven":
-                return alone
+            if proof.verdict == "untried":  # what an input refutes is not proven by a part of the program
+                alone = await self._function_alone(failure, fix, path, traced)
+                if alone.verdict == "proven":
+                    return alone
             proof = await self.attempt(path, traced, [failure], fix)
         unreached = int(proof.unreached)
         # A directive may be about a class of which this target is a part.
-        says_nothing = proof.verdict == "untried" or (proof.verdict == "refuted" and fix.is_directive)
-        for other in self._alike(failure) if says_nothing else ():
-            if unreached == MOST_UNREACHED:
-                break
-            found = self._scheduler.results.owner(other)
-            if found and fix in await asyncio.to_thread(self.first_fixes, other):
-                another = self.known(other, fix) or await self.attempt(*found, [other], fix)
-                unreached += another.unreached
-                if another.verdict == "proven" and found[1].report is not None:
-                    self._known[other, fix] = found[1].report, another
-                if another.verdict == "proven" or (another.verdict == "refuted" and proof.verdict == "untried"):
-                    return another
+        if proof.verdict == "untried" or (proof.verdict == "refuted" and fix.is_directive):
+            another, unreached = await self._tried_for_alike(failure, fix, proof)
+            if another is not None:
+                return another
         if proof.verdict != "untried" or not proof.lacks_inputs:
             return proof
         within = await self._tried_in_models(failure, fix, path, traced, MOST_UNREACHED - unreached)
@@ -243,6 +236,25 @@ class FixTrials:
         if alone.verdict == "proven":
             return alone
         return proof if within.verdict == "untried" and not within.unreached else within
+
+    async def _tried_for_alike(self, failure: Failure, fix: Fix, proof: Proof) -> tuple[Proof | None, int]:
+        """Try ``fix`` for other targets that fail at the same place; the first proof that says more than ``proof``.
+
+        Also returns in how many targets, that of ``proof`` included, no input has reached the code.
+        """
+        unreached = int(proof.unreached)
+        for other in self._alike(failure):
+            if unreached == MOST_UNREACHED:
+                break
+            found = self._scheduler.results.owner(other)
+            if found and fix in await asyncio.to_thread(self.first_fixes, other):
+                another = self.known(other, fix) or await self.attempt(*found, [other], fix)
+                unreached += another.unreached
+                if another.verdict == "proven" and found[1].report is not None:
+                    self._known[other, fix] = found[1].report, another
+                if another.verdict == "proven" or (another.verdict == "refuted" and proof.verdict == "untried"):
+                    return another, unreached
+        return None, unreached
 
     async def _function_alone(self, failure: Failure, fix: Fix, path: str, traced: Traced) -> Proof:
         """Try ``fix`` on only the function that it changes.
@@ -306,8 +318,8 @@ class FixTrials:
             found = self._usable(code_edits(stop, read), traced.target)
             return tuple(fix for fix in found if fix.adds_operator <= last.adds_operator and not fix.rejects_inputs)
 
-        same = [(fix, proof) for fix, proof in proofs if fix.adds_operator == last.adds_operator]
-        same = [(fix, proof) for fix, proof in same if not fix.rejects_inputs]
+        provable = [(fix, proof) for fix, proof in proofs if not fix.rejects_inputs]
+        same = [(fix, proof) for fix, proof in provable if fix.adds_operator == last.adds_operator]
         found = await proven_chain(same, lines_of, read, further, attempt)
         if found is not None:
             fix, proof = found

@@ -41,7 +41,6 @@ class _Edits:
     texts: Mapping[str, EditedText] = field(default_factory=dict)
     titles: tuple[str, ...] = ()
     adds_operator: bool = False
-    rejects_inputs: bool = False
     further: tuple[Span, ...] = ()
     """The places that all edits but the first mend, in the first text."""
 
@@ -59,7 +58,6 @@ class _Edits:
             texts=texts,
             titles=(*self.titles, fix.title),
             adds_operator=self.adds_operator or fix.adds_operator,
-            rejects_inputs=self.rejects_inputs or fix.rejects_inputs,
             further=(*self.further, *further),
         )
 
@@ -72,7 +70,7 @@ class _Edits:
         """All edits as one."""
         titles = [title if not at else title[:1].lower() + title[1:] for at, title in enumerate(self.titles)]
         changes = tuple(change for text in self.texts.values() for change in text.changes)
-        return Fix("; then ".join(titles), changes, self.adds_operator, self.rejects_inputs)
+        return Fix("; then ".join(titles), changes, self.adds_operator)
 
 
 async def proven_chain(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fx_lsp.agent.messages import Proof, Recipe, Snippet
+from fx_lsp.agent.messages import Proof, Recipe, Snippet, Verdict
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.analysis.fix_trials import FixTrials, has_part
 from fx_lsp.settings.settings import Settings
@@ -195,6 +195,14 @@ async def test_a_function_is_run_alone_before_a_large_program_if_no_input_of_a_t
         assert proof.verdict == "proven"
         assert proof.reason.startswith("`halved`, run alone, behaves the same")
         assert [attempt.of_lone_twin for attempt in attempts] == [True, False]
+        other = next(fix for fix in trials.first_fixes(failure) if "sym_ite" not in fix.title)
+
+        async def refuted(*args: Any, function_only: bool = False, twins_only: bool = False, **kwargs: Any) -> Proof:
+            verdict: Verdict = "proven" if function_only else "refuted"
+            return Proof(0, verdict, "as this test wants it", of_lone_twin=twins_only)
+
+        monkeypatch.setattr(trials, "attempt", refuted)
+        assert (await trials.prove(failure, other)).verdict == "refuted"
 
 
 SET_UP_BY_ITS_HOST = """\

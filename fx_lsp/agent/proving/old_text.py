@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fx_lsp.agent.building.constructor_sizes import Sizes
 from fx_lsp.agent.inventing.plan_memory import PLANS, Plans
@@ -39,20 +39,20 @@ class Packed:
 
     before: bytes
     """The pickle; empty if the proof ends here."""
-    sizes: Sizes
-    """The numbers that make the program small."""
-    is_small: bool
-    """Whether the program is a small twin."""
-    is_lone_twin: bool
-    """Whether it is a twin of which no input reaches all the code that the edit replaces."""
-    is_explored: bool
-    """Whether guessed inputs, not its own, decide where the program breaks."""
-    needs_cpu: bool
-    """Whether it has to be built on the CPU to find out; see `FoundFailures`."""
-    plans: Plans
-    """The arguments that were invented for the program."""
     remembered: Remembered | None
     """What the next proof of the target need not search for again."""
+    sizes: Sizes = field(default_factory=dict)
+    """The numbers that make the program small."""
+    is_small: bool = False
+    """Whether the program is a small twin."""
+    is_lone_twin: bool = False
+    """Whether it is a twin of which no input reaches all the code that the edit replaces."""
+    is_explored: bool = False
+    """Whether guessed inputs, not its own, decide where the program breaks."""
+    needs_cpu: bool = False
+    """Whether it has to be built on the CPU to find out; see `FoundFailures`."""
+    plans: Plans = field(default_factory=dict)
+    """The arguments that were invented for the program."""
     ended: ProofEnded | None = None
     """Why the proof ends here, if it does."""
 
@@ -91,10 +91,10 @@ class OldText:
         try:
             before = BeforeEdit(self._context, self._file, known).examined(small=small)
         except ProofEnded as end:
-            return Packed(b"", {}, False, False, False, False, {}, self._remembered(known), end)
+            return Packed(b"", remembered=self._remembered(known), ended=end)
         return Packed(
             packed(before),
-            before.sizes,
+            sizes=before.sizes,
             is_small=before.other is not None,
             is_lone_twin=bool(before.sizes and before.lacking),
             is_explored=before.on_way is None,
